@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The one table of driver entry points. A row expands to a typed real pointer (drv/driver.h), the
+ * shim's wrapper map (shim/), and the software device's export list (softgpu/).
+ */
+#ifndef DRV_ENTRIES_H
+#define DRV_ENTRIES_H
+
+/*
+ * With it cuda.h declares the exported names (cuMemAlloc_v2, cuLaunchKernel_ptsz …) as functions
+ * instead of hiding them behind macros; so a wrapper with a wrong signature does not compile.
+ */
+#ifndef __CUDA_API_VERSION_INTERNAL
+#define __CUDA_API_VERSION_INTERNAL
+#endif
+#include <cuda.h>
+
+/*
+ * E(symbol, need, use)
+ *   need  REQUIRED  a driver without it is refused; OPTIONAL  its pointer may be NULL
+ *   use   WRAPPED   the shim interposes it;         CALLED    only called
+ */
+#define DRIVER_ENTRIES(E)                                                                          \
+	E(cuInit, REQUIRED, CALLED)                                                                \
+	E(cuDriverGetVersion, REQUIRED, CALLED)                                                    \
+	E(cuGetErrorName, REQUIRED, CALLED)                                                        \
+	E(cuGetErrorString, REQUIRED, CALLED)                                                      \
+	E(cuGetProcAddress, OPTIONAL, WRAPPED)                                                     \
+	E(cuGetProcAddress_v2, OPTIONAL, WRAPPED)                                                  \
+	E(cuDeviceGet, REQUIRED, CALLED)                                                           \
+	E(cuDeviceGetCount, REQUIRED, CALLED)                                                      \
+	E(cuDeviceGetName, REQUIRED, CALLED)                                                       \
+	E(cuDeviceGetAttribute, REQUIRED, CALLED)                                                  \
+	E(cuDeviceTotalMem_v2, REQUIRED, CALLED)                                                   \
+	E(cuDevicePrimaryCtxRetain, REQUIRED, CALLED)                                              \
+	E(cuDevicePrimaryCtxRelease_v2, REQUIRED, CALLED)                                          \
+	E(cuCtxCreate_v2, REQUIRED, CALLED)                                                        \
+	E(cuCtxDestroy_v2, REQUIRED, CALLED)                                                       \
+	E(cuCtxGetCurrent, REQUIRED, CALLED)                                                       \
+	E(cuCtxSetCurrent, REQUIRED, CALLED)                                                       \
+	E(cuCtxPushCurrent_v2, REQUIRED, CALLED)                                                   \
+	E(cuCtxPopCurrent_v2, REQUIRED, CALLED)                                                    \
+	E(cuCtxGetDevice, REQUIRED, CALLED)                                                        \
+	E(cuCtxSynchronize, REQUIRED, CALLED)                                                      \
+	E(cuModuleLoad, REQUIRED, WRAPPED)                                                         \
+	E(cuModuleLoadData, REQUIRED, WRAPPED)                                                     \
+	E(cuModuleLoadDataEx, REQUIRED, WRAPPED)                                                   \
+	E(cuModuleUnload, REQUIRED, WRAPPED)                                                       \
+	E(cuModuleGetFunction, REQUIRED, WRAPPED)                                                  \
+	E(cuModuleGetGlobal_v2, REQUIRED, CALLED)                                                  \
+	E(cuFuncGetAttribute, REQUIRED, CALLED)                                                    \
+	E(cuFuncSetAttribute, REQUIRED, CALLED)                                                    \
+	E(cuFuncSetCacheConfig, OPTIONAL, CALLED)                                                  \
+	E(cuFuncGetName, OPTIONAL, CALLED)                                                         \
+	E(cuFuncGetModule, OPTIONAL, CALLED)                                                       \
+	E(cuFuncGetParamInfo, OPTIONAL, CALLED)                                                    \
+	E(cuKernelGetName, OPTIONAL, CALLED)                                                       \
+	E(cuKernelGetFunction, OPTIONAL, CALLED)                                                   \
+	E(cuKernelGetParamInfo, OPTIONAL, CALLED)                                                  \
+	E(cuOccupancyMaxActiveBlocksPerMultiprocessor, OPTIONAL, CALLED)                           \
+	E(cuOccupancyMaxActiveClusters, OPTIONAL, CALLED)                                          \
+	E(cuLaunchKernel, REQUIRED, WRAPPED)                                                       \
+	E(cuLaunchKernel_ptsz, OPTIONAL, WRAPPED)                                                  \
+	E(cuLaunchKernelEx, OPTIONAL, WRAPPED)                                                     \
+	E(cuLaunchKernelEx_ptsz, OPTIONAL, WRAPPED)                                                \
+	E(cuTensorMapEncodeTiled, OPTIONAL, WRAPPED)                                               \
+	E(cuMemAlloc_v2, REQUIRED, CALLED)                                                         \
+	E(cuMemFree_v2, REQUIRED, CALLED)                                                          \
+	E(cuMemAllocHost_v2, REQUIRED, CALLED)                                                     \
+	E(cuMemFreeHost, REQUIRED, CALLED)                                                         \
+	E(cuMemGetAddressRange_v2, REQUIRED, CALLED)                                               \
+	E(cuMemGetInfo_v2, REQUIRED, CALLED)                                                       \
+	E(cuPointerGetAttribute, REQUIRED, CALLED)                                                 \
+	E(cuPointerGetAttributes, OPTIONAL, CALLED)                                                \
+	E(cuMemcpyHtoD_v2, REQUIRED, CALLED)                                                       \
+	E(cuMemcpyDtoH_v2, REQUIRED, CALLED)                                                       \
+	E(cuMemcpyDtoD_v2, REQUIRED, CALLED)                                                       \
+	E(cuMemcpyHtoDAsync_v2, REQUIRED, CALLED)                                                  \
+	E(cuMemcpyDtoHAsync_v2, REQUIRED, CALLED)                                                  \
+	E(cuMemcpyDtoDAsync_v2, REQUIRED, CALLED)                                                  \
+	E(cuMemsetD8_v2, REQUIRED, CALLED)                                                         \
+	E(cuMemsetD32_v2, REQUIRED, CALLED)                                                        \
+	E(cuMemsetD8Async, REQUIRED, CALLED)                                                       \
+	E(cuMemsetD32Async, REQUIRED, CALLED)                                                      \
+	E(cuMemAddressReserve, REQUIRED, CALLED)                                                   \
+	E(cuMemAddressFree, REQUIRED, CALLED)                                                      \
+	E(cuMemCreate, REQUIRED, CALLED)                                                           \
+	E(cuMemRelease, REQUIRED, CALLED)                                                          \
+	E(cuMemMap, REQUIRED, CALLED)                                                              \
+	E(cuMemUnmap, REQUIRED, CALLED)                                                            \
+	E(cuMemSetAccess, REQUIRED, CALLED)                                                        \
+	E(cuMemGetAllocationGranularity, REQUIRED, CALLED)                                         \
+	E(cuStreamCreate, REQUIRED, CALLED)                                                        \
+	E(cuStreamDestroy_v2, REQUIRED, CALLED)                                                    \
+	E(cuStreamSynchronize, REQUIRED, CALLED)                                                   \
+	E(cuStreamQuery, REQUIRED, CALLED)                                                         \
+	E(cuStreamIsCapturing, REQUIRED, CALLED)                                                   \
+	E(cuStreamWaitEvent, REQUIRED, CALLED)                                                     \
+	E(cuThreadExchangeStreamCaptureMode, REQUIRED, CALLED)                                     \
+	E(cuEventCreate, REQUIRED, CALLED)                                                         \
+	E(cuEventRecord, REQUIRED, CALLED)                                                         \
+	E(cuEventSynchronize, REQUIRED, CALLED)                                                    \
+	E(cuEventQuery, REQUIRED, CALLED)                                                          \
+	E(cuEventElapsedTime, REQUIRED, CALLED)                                                    \
+	E(cuEventDestroy_v2, REQUIRED, CALLED)
+
+/* A type for each entry that cuda.h leaves undeclared would stand here; see drv/driver.h. */
+
+enum driver_entry {
+#define E(symbol, need, use) DRIVER_ENTRY_##symbol,
+	DRIVER_ENTRIES(E)
+#undef E
+		DRIVER_ENTRY_COUNT
+};
+
+#endif

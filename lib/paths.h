@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the installed or built parts of kernelab lie. */
+#ifndef LIB_PATHS_H
+#define LIB_PATHS_H
+
+#include "kernelab/error.h"
+
+/* What can be looked for. */
+enum part { PART_SHIM /* libkernelab-shim.so */, PART_SOFTGPU /* softgpu/libcuda.so.1 */ };
+
+/*
+ * Absolute path of a part: in KERNELAB_LIBDIR; else beside the running executable as in the build
+ * folder (../shim, ../softgpu); else in the configured install folder. malloc'ed. -ENOENT with err
+ * naming every place looked at.
+ */
+int part_find(enum part part, char **path, struct error *err);
+
+#endif
