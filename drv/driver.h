@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The driver as a struct of typed function pointers, filled from a library or through a resolver. */
+/* The driver as a struct of typed function pointers, filled from a library or through a resolver.
+ */
 #ifndef DRV_DRIVER_H
 #define DRV_DRIVER_H
 

@@ -26,16 +26,16 @@ static inline void cleanup_file(FILE **f)
 	if (*f)
 		fclose(*f);
 }
-#define _cleanup_free_	__attribute__((cleanup(cleanup_free)))
+#define _cleanup_free_  __attribute__((cleanup(cleanup_free)))
 #define _cleanup_close_ __attribute__((cleanup(cleanup_close)))
-#define _cleanup_file_	__attribute__((cleanup(cleanup_file)))
+#define _cleanup_file_  __attribute__((cleanup(cleanup_file)))
 
 /* Takes the pointer out of a _cleanup_free_ variable. */
-#define steal_pointer(p)                                                                           \
-	({                                                                                         \
-		__typeof__(p) stolen_ = (p);                                                       \
-		(p) = NULL;                                                                        \
-		stolen_;                                                                           \
+#define steal_pointer(p)                     \
+	({                                   \
+		__typeof__(p) stolen_ = (p); \
+		(p) = NULL;                  \
+		stolen_;                     \
 	})
 
 /* a * b into *out; false on overflow. */

@@ -3,19 +3,27 @@
 #ifndef LIB_ENVIRONMENT_H
 #define LIB_ENVIRONMENT_H
 
+/* clang-format off: tables */
 /* V(id, name, what it does) */
-#define ENVIRONMENT(V)                                                                             \
-	V(OUTPUT, "KERNELAB_OUTPUT", "folder for the bundles of a capture; the shim records only if it is set") \
-	V(NO_DATA, "KERNELAB_NO_DATA", "1: geometry and metadata only")                            \
-	V(ORIGIN, "KERNELAB_ORIGIN", "origins to record, comma-separated, or all; default triton,tlx,inductor,test") \
-	V(ORIGIN_NAME, "KERNELAB_ORIGIN_NAME", "origin to note instead of the one found: test")    \
-	V(PER_CLASS, "KERNELAB_PER_CLASS", "launches to record per config and shape class, default 1") \
-	V(CACHE_ROOTS, "KERNELAB_CACHE_ROOTS", "more Triton cache folders to look for metadata in, colon-separated") \
-	V(FACTS, "KERNELAB_FACTS", "file with lines name<TAB>value<TAB>how to write into every bundle") \
-	V(LIBDIR, "KERNELAB_LIBDIR", "folder of libkernelab-shim.so and softgpu/, default: beside the program") \
-	V(DRIVER, "KERNELAB_DRIVER", "libcuda.so.1 for replay to use instead of the system's")     \
+#define ENVIRONMENT(V)                                                                          \
+	V(OUTPUT, "KERNELAB_OUTPUT",                                                            \
+	  "folder for the bundles of a capture; the shim records only if it is set")            \
+	V(NO_DATA, "KERNELAB_NO_DATA", "1: geometry and metadata only")                         \
+	V(ORIGIN, "KERNELAB_ORIGIN",                                                            \
+	  "origins to record, comma-separated, or all; default triton,tlx,inductor,test")       \
+	V(ORIGIN_NAME, "KERNELAB_ORIGIN_NAME", "origin to note instead of the one found: test") \
+	V(PER_CLASS, "KERNELAB_PER_CLASS",                                                      \
+	  "launches to record per config and shape class, default 1")                           \
+	V(CACHE_ROOTS, "KERNELAB_CACHE_ROOTS",                                                  \
+	  "more Triton cache folders to look for metadata in, colon-separated")                 \
+	V(FACTS, "KERNELAB_FACTS",                                                              \
+	  "file with lines name<TAB>value<TAB>how to write into every bundle")                  \
+	V(LIBDIR, "KERNELAB_LIBDIR",                                                            \
+	  "folder of libkernelab-shim.so and softgpu/, default: beside the program")            \
+	V(DRIVER, "KERNELAB_DRIVER", "libcuda.so.1 for replay to use instead of the system's")  \
 	V(LOG, "KERNELAB_LOG", "error, warning, info or debug; default warning")
 
+/* clang-format on */
 enum environment_id {
 #define V(id, name, text) ENVIRONMENT_##id,
 	ENVIRONMENT(V)

@@ -13,9 +13,9 @@ struct origin_evidence {
 	size_t source_size;
 	const char *ttir; /* the cache entry's .ttir */
 	size_t ttir_size;
-	const char *entry;	 /* a kernel's name */
-	const char *image_path;	 /* file that the program loaded */
-	const char *caller;	 /* file name of the library that called the driver */
+	const char *entry;      /* a kernel's name */
+	const char *image_path; /* file that the program loaded */
+	const char *caller;     /* file name of the library that called the driver */
 };
 
 /*

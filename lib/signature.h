@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The argument list of a Triton kernel, read from its .source (first TTIR). No JSON: the shim uses it too. */
+/* The argument list of a Triton kernel, read from its .source (first TTIR). No JSON: the shim uses
+ * it too. */
 #ifndef LIB_SIGNATURE_H
 #define LIB_SIGNATURE_H
 
@@ -13,7 +14,8 @@ struct signature {
 	char *entry;
 	char *source_file; /* "" where unknown */
 	uint32_t source_line;
-	struct record_arg *args; /* as in the IR: a tensor descriptor is one !tt.tensordesc and then its i32/i64 */
+	struct record_arg *args; /* as in the IR: a tensor descriptor is one !tt.tensordesc and then
+				    its i32/i64 */
 	size_t arg_count;
 };
 
@@ -24,7 +26,8 @@ struct signature {
 int signature_parse(struct signature **out, const char *text, size_t size, struct error *err);
 void signature_free(struct signature *s);
 
-/* Bytes of a kernel parameter of that IR type: 8 for pointers, 128 for !tt.tensordesc; 0 unknown. */
+/* Bytes of a kernel parameter of that IR type: 8 for pointers, 128 for !tt.tensordesc; 0 unknown.
+ */
 uint32_t signature_type_bytes(const char *type);
 
 #endif

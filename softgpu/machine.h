@@ -23,13 +23,15 @@ struct machine_launch {
 	uint32_t grid[3], block[3];
 	uint32_t dynamic_shared_bytes;
 	const void *params; /* entry->params_bytes, laid out as entry->params */
-	/* Sorted by base, not overlapping, unchanged while the launch runs. Everything else faults. */
+	/* Sorted by base, not overlapping, unchanged while the launch runs. Everything else faults.
+	 */
 	const struct memory_range *ranges;
 	size_t range_count;
 	uint64_t instruction_quota; /* warp instructions of the whole launch; 0 = no limit */
 	enum machine_contract contract;
-	uint64_t schedule_seed;	   /* 0: ascending order; else permutes warps and blocks */
-	const volatile bool *stop; /* set by another thread: ends the launch as a timeout; or NULL */
+	uint64_t schedule_seed; /* 0: ascending order; else permutes warps and blocks */
+	const volatile bool
+		*stop; /* set by another thread: ends the launch as a timeout; or NULL */
 };
 
 enum machine_fault_kind {
@@ -45,7 +47,7 @@ enum machine_fault_kind {
 
 struct machine_fault {
 	enum machine_fault_kind kind;
-	uint32_t line;	   /* of the PTX text, from 1; 0 if none */
+	uint32_t line;     /* of the PTX text, from 1; 0 if none */
 	uint32_t block[3]; /* blockIdx */
 	uint32_t thread;   /* linear thread in the block */
 	uint64_t address;
@@ -62,7 +64,7 @@ struct machine_counts {
  * Runs to the end in the calling thread. MACHINE_OK or the kind of fault, with *fault filled.
  * counts may be NULL. Several launches may run in several threads if their ranges do not race.
  */
-enum machine_fault_kind machine_run(const struct machine_launch *launch, struct machine_fault *fault,
-				    struct machine_counts *counts);
+enum machine_fault_kind machine_run(const struct machine_launch *launch,
+				    struct machine_fault *fault, struct machine_counts *counts);
 
 #endif

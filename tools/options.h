@@ -24,7 +24,7 @@ struct option_texts {
 struct option_row {
 	enum option_kind kind;
 	const char *name;     /* long name without dashes */
-	char letter;	      /* 0: none */
+	char letter;          /* 0: none */
 	const char *argument; /* "FILE"; NULL for a flag */
 	const char *help;     /* one line */
 	void *target;

@@ -11,7 +11,8 @@
 #include "kernelab/hash.h"
 #include "kernelab/records.h"
 
-/* Contents are cut where the address (or, for files and images, the offset) is a multiple of this. */
+/* Contents are cut where the address (or, for files and images, the offset) is a multiple of this.
+ */
 #define CHUNK_BYTES 262144u
 
 enum bundle_kind { BUNDLE_CAPTURE = 1, BUNDLE_RESULT = 2 };
@@ -20,17 +21,18 @@ enum bundle_kind { BUNDLE_CAPTURE = 1, BUNDLE_RESULT = 2 };
 
 /* Number of chunks of [base, base + size): 0 for size 0. base + size must not wrap. */
 uint64_t chunk_count(uint64_t base, uint64_t size);
-/* Chunk `index` of that range: *address (first byte) and *bytes (1 … CHUNK_BYTES). index < count. */
+/* Chunk `index` of that range: *address (first byte) and *bytes (1 … CHUNK_BYTES). index < count.
+ */
 void chunk_range(uint64_t base, uint64_t size, uint64_t index, uint64_t *address, uint32_t *bytes);
 
 /* ---- writing ---- */
 
 /*
  * A writer appends whole records; a process that is killed leaves a file that reads up to its last
- * whole record. Nothing is buffered in user space between calls: when a call returns, its record has
- * been handed to the kernel with write(2). Threads: one writer may be used by several threads, each
- * call is atomic. All functions return 0 or -errno; after a failed write the writer is broken and
- * every later call returns that first -errno (nothing half-written follows a good record).
+ * whole record. Nothing is buffered in user space between calls: when a call returns, its record
+ * has been handed to the kernel with write(2). Threads: one writer may be used by several threads,
+ * each call is atomic. All functions return 0 or -errno; after a failed write the writer is broken
+ * and every later call returns that first -errno (nothing half-written follows a good record).
  */
 struct bundle_writer;
 
@@ -38,7 +40,7 @@ struct bundle_writer;
 int bundle_writer_open(struct bundle_writer **out, const char *path, enum bundle_kind kind);
 
 /* One function a record type: int bundle_put_launch(w, &launch) and so on. Copies everything. */
-#define R(type, NAME, name, array)                                                                 \
+#define R(type, NAME, name, array) \
 	int bundle_put_##name(struct bundle_writer *w, const struct record_##name *r);
 RECORDS(R)
 #undef R
@@ -74,14 +76,14 @@ struct bundle {
 	char *path;
 	enum bundle_kind kind;
 	uint32_t version;
-	bool complete;	      /* index and footer were there */
+	bool complete;        /* index and footer were there */
 	uint64_t valid_bytes; /* file offset behind the last whole record */
 	uint64_t file_bytes;
 	char damage[256]; /* not complete: what was found at valid_bytes; else "" */
-#define R(type, NAME, name, array)                                                                 \
-	struct {                                                                                   \
-		struct record_##name *items;                                                       \
-		size_t count;                                                                      \
+#define R(type, NAME, name, array)           \
+	struct {                             \
+		struct record_##name *items; \
+		size_t count;                \
 	} array;
 	RECORDS(R)
 #undef R
@@ -91,7 +93,8 @@ struct bundle {
 /*
  * Opens and decodes. A file without footer (killed writer) or with damage at its end is read up to
  * its last whole record; complete is false then. A file whose header is not a bundle's, of a newer
- * version, or with a damaged record that has whole records behind it is an error. 0 or -errno with err.
+ * version, or with a damaged record that has whole records behind it is an error. 0 or -errno with
+ * err.
  */
 int bundle_open(struct bundle **out, const char *path, struct error *err);
 void bundle_close(struct bundle *b); /* NULL is allowed */

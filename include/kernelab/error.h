@@ -11,7 +11,7 @@
  * Threads: a plain value; do not share one between threads.
  */
 struct error {
-	int code;	   /* errno value, > 0 */
+	int code;          /* errno value, > 0 */
 	uint64_t offset;   /* byte offset in the input at fault, UINT64_MAX where there is none */
 	char message[480]; /* one sentence without a full stop; names the file, launch or option */
 };
@@ -25,7 +25,8 @@ struct error {
 __attribute__((format(printf, 4, 5))) int error_set(struct error *err, int code, uint64_t offset,
 						    const char *format, ...);
 
-/* Puts "prefix: " before the message; keeps code and offset. err may be NULL. Returns -err->code. */
+/* Puts "prefix: " before the message; keeps code and offset. err may be NULL. Returns -err->code.
+ */
 __attribute__((format(printf, 2, 3))) int error_prefix(struct error *err, const char *format, ...);
 
 #endif

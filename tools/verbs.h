@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of verbs: drives dispatch, --help and the check that each has a man page. */
+#ifndef TOOLS_VERBS_H
+#define TOOLS_VERBS_H
+
+#include "tools/options.h"
+
+/* clang-format off: tables */
+/* V(name, function, operands, summary, status of a wrong command line) */
+#define VERBS(V)
+
+/* clang-format on */
+#define V(name, function, operands, summary, status) \
+	int function(const struct verb *verb, int argc, char **argv);
+VERBS(V)
+#undef V
+
+#endif
