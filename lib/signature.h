@@ -4,6 +4,7 @@
 #ifndef LIB_SIGNATURE_H
 #define LIB_SIGNATURE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,5 +30,8 @@ void signature_free(struct signature *s);
 /* Bytes of a kernel parameter of that IR type: 8 for pointers, 128 for !tt.tensordesc; 0 unknown.
  */
 uint32_t signature_type_bytes(const char *type);
+
+/* True for !tt.tensordesc<…>: a CUtensorMap by value whose record_arg has the element's dtype. */
+bool signature_is_descriptor(const char *type);
 
 #endif
