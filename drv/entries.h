@@ -20,7 +20,6 @@
  *   need  REQUIRED  a driver without it is refused; OPTIONAL  its pointer may be NULL
  *   use   WRAPPED   the shim interposes it;         CALLED    only called
  */
-/* clang-format off: tables */
 #define DRIVER_ENTRIES(E)                                                \
 	E(cuInit, REQUIRED, CALLED)                                      \
 	E(cuDriverGetVersion, REQUIRED, CALLED)                          \
@@ -105,7 +104,6 @@
 	E(cuEventElapsedTime, REQUIRED, CALLED)                          \
 	E(cuEventDestroy_v2, REQUIRED, CALLED)
 
-/* clang-format on */
 /* A type for each entry that cuda.h leaves undeclared would stand here; see drv/driver.h. */
 
 enum driver_entry {

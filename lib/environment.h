@@ -3,7 +3,6 @@
 #ifndef LIB_ENVIRONMENT_H
 #define LIB_ENVIRONMENT_H
 
-/* clang-format off: tables */
 /* V(id, name, what it does) */
 #define ENVIRONMENT(V)                                                                          \
 	V(OUTPUT, "KERNELAB_OUTPUT",                                                            \
@@ -23,7 +22,6 @@
 	V(DRIVER, "KERNELAB_DRIVER", "libcuda.so.1 for replay to use instead of the system's")  \
 	V(LOG, "KERNELAB_LOG", "error, warning, info or debug; default warning")
 
-/* clang-format on */
 enum environment_id {
 #define V(id, name, text) ENVIRONMENT_##id,
 	ENVIRONMENT(V)

@@ -5,11 +5,9 @@
 
 #include "tools/options.h"
 
-/* clang-format off: tables */
 /* V(name, function, operands, summary, status of a wrong command line) */
 #define VERBS(V)
 
-/* clang-format on */
 #define V(name, function, operands, summary, status) \
 	int function(const struct verb *verb, int argc, char **argv);
 VERBS(V)

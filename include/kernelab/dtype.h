@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* clang-format off: tables */
 /* D(id, name in reports, spelling in Triton IR, bytes an element, float?) */
 #define DTYPES(D)                                          \
 	D(UNKNOWN, "?", "?", 1, false)                     \
@@ -24,7 +23,6 @@
 	D(I32, "i32", "i32", 4, false)                     \
 	D(I64, "i64", "i64", 8, false)
 
-/* clang-format on */
 enum dtype {
 #define D(id, name, ir, bytes, is_float) DTYPE_##id,
 	DTYPES(D)

@@ -46,7 +46,6 @@ struct hashes {
 
 /* ---- enumerations, stored as U32 ---- */
 
-/* clang-format off: tables */
 /* E(id, value, name in reports) */
 #define IMAGE_KINDS(E) \
 	E(UNKNOWN, 0, "unknown") E(CUBIN, 1, "cubin") E(PTX, 2, "ptx") E(FATBIN, 3, "fatbin")
@@ -109,8 +108,9 @@ const char *trial_kind_name(uint32_t v);
 const char *trial_status_name(uint32_t v);
 
 /* LAUNCH.flags */
-#define LAUNCH_IN_CAPTURE (1u << 0) /* recorded while its stream was being captured: no contents \
-				     */
+#define LAUNCH_IN_CAPTURE                                                      \
+	(1u << 0) /* recorded while its stream was being captured: no contents \
+		   */
 #define LAUNCH_NO_DATA          (1u << 1) /* --no-data: no contents wanted */
 #define LAUNCH_CONTENTS_MISSING (1u << 2) /* contents wanted, not obtained: see note */
 #define LAUNCH_COOPERATIVE      (1u << 3)
@@ -358,17 +358,16 @@ const char *trial_status_name(uint32_t v);
 	R(36, TRIAL, trial, trials)
 
 /* Records that stand only inside others. */
-#define SUB_RECORDS(R)                                                                            \
-	R(PARAM, param)                                                                           \
-	R(ATTRIBUTE, attribute) R(REGION, region) R(CHANGE, change) R(ARG, arg) R(EXTENT, extent) \
-		R(CONTENT, content)
+#define SUB_RECORDS(R)          \
+	R(PARAM, param)         \
+	R(ATTRIBUTE, attribute) \
+	R(REGION, region) R(CHANGE, change) R(ARG, arg) R(EXTENT, extent) R(CONTENT, content)
 
 /* Framed records without MessagePack (lib/bundle/format.h). */
 #define RECORD_TYPE_CHUNK  64u
 #define RECORD_TYPE_INDEX  65u
 #define RECORD_TYPE_FOOTER 66u
 
-/* clang-format on */
 enum record_type {
 #define R(type, NAME, name, array) RECORD_TYPE_##NAME = type,
 	RECORDS(R)
