@@ -20,10 +20,13 @@ struct driver {
 const char *driver_entry_name(enum driver_entry e);
 bool driver_entry_required(enum driver_entry e);
 bool driver_entry_wrapped(enum driver_entry e);
+/* The pointer of entry e in d, NULL where it is missing. */
+void *driver_entry_address(const struct driver *d, enum driver_entry e);
 
 /*
  * Fills every pointer by resolve(name, data) (a real dlsym). -ENOSYS with err naming the first
- * REQUIRED entry that is missing; OPTIONAL ones become NULL. Does not call the driver.
+ * REQUIRED entry that is missing; what is missing becomes NULL, and all that is there is filled
+ * even then. Does not call the driver.
  */
 int driver_fill(struct driver *d, void *(*resolve)(const char *name, void *data), void *data,
 		struct error *err);
