@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* Look-ups in an open bundle. */
+#include <string.h>
+
+#include "kernelab/bundle.h"
+#include "lib/bundle/reader.h"
+
+const struct record_image *bundle_image(const struct bundle *b, struct hash128 id)
+{
+	size_t at = lookup_hash(&b->priv->images, id);
+
+	return at == SIZE_MAX ? NULL : &b->images.items[at];
+}
+
+const struct record_kernel *bundle_kernel(const struct bundle *b, uint32_t number)
+{
+	size_t at = lookup_number(&b->priv->kernels, number);
+
+	return at == SIZE_MAX ? NULL : &b->kernels.items[at];
+}
+
+const struct record_after *bundle_after(const struct bundle *b, uint64_t seq)
+{
+	size_t at = lookup_number(&b->priv->afters, seq);
+
+	return at == SIZE_MAX ? NULL : &b->afters.items[at];
+}
+
+const struct record_launch *bundle_launch(const struct bundle *b, uint64_t seq)
+{
+	size_t at = lookup_number(&b->priv->launches, seq);
+
+	return at == SIZE_MAX ? NULL : &b->launches.items[at];
+}
+
+static bool ends_in(const char *name, const char *suffix)
+{
+	size_t length = strlen(name), wanted = strlen(suffix);
+
+	return length >= wanted && !strcmp(name + length - wanted, suffix);
+}
+
+const struct record_file *bundle_file(const struct bundle *b, struct hash128 image,
+				      const char *suffix)
+{
+	const struct lookup *l = &b->priv->files;
+
+	for (size_t at = lookup_first(l, image);
+	     at < l->count && hash_equal(l->entries[at].key, image); at++) {
+		const struct record_file *f = &b->files.items[l->entries[at].index];
+
+		if (f->name && ends_in(f->name, suffix))
+			return f;
+	}
+	return NULL;
+}
+
+/* Facts are few; the last one of a name counts. */
+const char *bundle_fact(const struct bundle *b, const char *name)
+{
+	for (size_t i = b->facts.count; i-- > 0;)
+		if (b->facts.items[i].name && !strcmp(b->facts.items[i].name, name))
+			return b->facts.items[i].value ? b->facts.items[i].value : "";
+	return NULL;
+}
