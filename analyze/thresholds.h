@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* The one table of thresholds of the decision procedure, each with its reason. */
+#ifndef ANALYZE_THRESHOLDS_H
+#define ANALYZE_THRESHOLDS_H
+
+#include "kernelab/dtype.h"
+
+/*
+ * T(id, name in reports, value, provisional?, reason)
+ * A provisional threshold stands in for a rule of docs/numerics.md that needs trials which the
+ * replay does not make yet (perturbed inputs, siblings): every report marks verdicts that rest on
+ * one.
+ */
+#define THRESHOLDS(T)                                                                              \
+	T(NOISE_F32, "noise", 0x1p-16, true,                                                       \
+	  "256 u of an f32 accumulator, relative to max(|a|, |b|) + local scale: reordering a "    \
+	  "sum of K = 4096 terms "                                                                 \
+	  "moves an element by about 0.4 sqrt(K) u = 26 u rms, 5 times that at the extreme of "    \
+	  "10^6 elements; "                                                                        \
+	  "ieee against tf32 (2^-11 a product) stays above it")                                    \
+	T(NOISE_F64, "noise_f64", 0x1p-45, true, "256 u, u = 2^-53: as noise")                     \
+	T(STEPS_NARROW, "steps_narrow", 1, true,                                                   \
+	  "f16, bf16 and fp8 outputs: the final rounding may fall to the other neighbour, by one " \
+	  "step of the output type")                                                               \
+	T(FLIPS, "flips", 0.02, true,                                                              \
+	  "f16, bf16 and fp8 outputs: share of elements that differ, its lower 99.9 % bound; "     \
+	  "benign up to 0.0048 in "                                                                \
+	  "simulation (f16, K = 2048), truncating downcast, double rounding and a scale of "       \
+	  "1+2^-10 from 0.06")                                                                     \
+	T(FLIPS_RUN, "flips_run", 3, true,                                                         \
+	  "nondeterministic A: its own share of varying elements, times this, is added to flips")  \
+	T(SPREAD, "spread", 8, true,                                                               \
+	  "nondeterministic A: spread of its repeats (rms of 64 neighbours) that an element of B " \
+	  "may be away; the range of "                                                             \
+	  "3 normal draws is 1.7 sigma, the greatest of 10^6 differences of two is 7 sigma")       \
+	T(FTZ, "ftz", 0x1p-126, false,                                                             \
+	  "f32 and bf16: where both sides are below the least normal number the difference "       \
+	  "counts as none: one build flushes "                                                     \
+	  "denormals")                                                                             \
+	T(WEAK_ZEROS, "weak_zeros", 0.3, false,                                                    \
+	  "share of elements that are zero on both sides from which equality is noted as weak "    \
+	  "evidence")
+
+enum threshold {
+#define T(id, name, value, provisional, reason) THRESHOLD_##id,
+	THRESHOLDS(T)
+#undef T
+		THRESHOLD_COUNT
+};
+
+struct threshold_row {
+	const char *name, *reason;
+	double value;
+	bool provisional;
+};
+
+/* Row of the table; static storage. */
+const struct threshold_row *threshold_row(enum threshold t);
+double threshold(enum threshold t);
+
+/* Elements whose local scale is taken together, and the blocks they are cut into. */
+#define TILE_ELEMENTS  4096u
+#define BLOCK_ELEMENTS 64u
+
+#endif
