@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: MIT */
+/* The decision procedure on one case: which trials count, rules 0 to 2, and the worst output. */
+#include "analyze/decide.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "lib/base.h"
+
+/* Trials of a case by what they are for. */
+struct trials {
+	const struct record_trial **repeats[SIDE_COUNT]; /* status ok */
+	uint32_t repeat_count[SIDE_COUNT];
+	const struct record_trial **poisons[SIDE_COUNT]; /* ok on both sides, the same index */
+	uint32_t poison_count;
+	const struct record_trial *failed[SIDE_COUNT]; /* first that failed, without excuse */
+	void *memory;
+};
+
+static bool trial_failed(const struct record_trial *t)
+{
+	return t->status != TRIAL_STATUS_OK && t->status != TRIAL_STATUS_VOID;
+}
+
+static const struct record_trial *trial_find(const struct result_case *c, uint32_t side,
+					     uint32_t kind, uint32_t index)
+{
+	for (size_t i = 0; i < c->trial_count; i++)
+		if (c->trials[i]->side == side && c->trials[i]->kind == kind &&
+		    c->trials[i]->index == index)
+			return c->trials[i];
+	return NULL;
+}
+
+/*
+ * A poison trial counts only as a pair: where A's is void the memory is read too, and nothing that
+ * B does with garbage is held against it.
+ */
+static void sort_poisons(const struct result_case *c, struct trials *t)
+{
+	for (size_t i = 0; i < c->trial_count; i++) {
+		const struct record_trial *a = c->trials[i], *b;
+
+		if (a->side != SIDE_A || a->kind != TRIAL_POISON || a->status != TRIAL_STATUS_OK)
+			continue;
+		b = trial_find(c, SIDE_B, TRIAL_POISON, a->index);
+		if (b && trial_failed(b) && !t->failed[SIDE_B])
+			t->failed[SIDE_B] = b;
+		if (!b || b->status != TRIAL_STATUS_OK)
+			continue;
+		t->poisons[SIDE_A][t->poison_count] = a;
+		t->poisons[SIDE_B][t->poison_count++] = b;
+	}
+}
+
+static int sort_trials(const struct result_case *c, struct trials *t)
+{
+	const struct record_trial **p = calloc(c->trial_count ? 4 * c->trial_count : 1, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	*t = (struct trials){.memory = p};
+	for (uint32_t s = 0; s < SIDE_COUNT; s++) {
+		t->repeats[s] = p + s * c->trial_count;
+		t->poisons[s] = p + (2 + s) * c->trial_count;
+	}
+	for (size_t i = 0; i < c->trial_count; i++) {
+		const struct record_trial *x = c->trials[i];
+
+		if (x->kind != TRIAL_REPEAT)
+			continue;
+		if (x->status == TRIAL_STATUS_OK)
+			t->repeats[x->side][t->repeat_count[x->side]++] = x;
+		else if (trial_failed(x) && !t->failed[x->side])
+			t->failed[x->side] = x;
+	}
+	sort_poisons(c, t);
+	return 0;
+}
+
+static const char *text_or(const char *text, const char *other)
+{
+	return text && *text ? text : other;
+}
+
+static const char *output_name(const struct record_family *f, const struct record_extent *e)
+{
+	if (!e->arg || e->arg > f->args.count)
+		return "?";
+	return text_or(f->args.items[e->arg - 1].name, "?");
+}
+
+static const char *address_name(const struct record_family *f, const struct record_case *c,
+				uint64_t address)
+{
+	for (size_t i = 0; i < c->extents.count; i++) {
+		const struct record_extent *e = &c->extents.items[i];
+
+		if (address - e->address < e->size)
+			return output_name(f, e);
+	}
+	return "?";
+}
+
+__attribute__((format(printf, 3, 4))) static void found(struct outcome *o, double severity,
+							const char *format, ...)
+{
+	va_list args;
+
+	*o = (struct outcome){.bucket = 3, .rule = RULE_VALID, .severity = severity};
+	va_start(args, format);
+	vsnprintf(o->evidence, sizeof(o->evidence), format, args);
+	va_end(args);
+}
+
+__attribute__((format(printf, 2, 3))) static void untested(struct outcome *o, const char *format,
+							   ...)
+{
+	va_list args;
+
+	*o = (struct outcome){.rule = RULE_UNPROVEN};
+	va_start(args, format);
+	vsnprintf(o->evidence, sizeof(o->evidence), format, args);
+	va_end(args);
+}
+
+/* Greatest stray_bytes of a side over the trials that ran. */
+static const struct record_trial *stray_trial(const struct result_case *c, uint32_t side)
+{
+	const struct record_trial *worst = NULL;
+
+	for (size_t i = 0; i < c->trial_count; i++) {
+		const struct record_trial *t = c->trials[i];
+
+		if (t->side == side && t->status == TRIAL_STATUS_OK && t->stray_bytes &&
+		    (!worst || t->stray_bytes > worst->stray_bytes))
+			worst = t;
+	}
+	return worst;
+}
+
+/* Conditions without which the case says nothing about B. True if it does. */
+static bool case_testable(const struct result_case *c, const struct trials *t, struct outcome *o)
+{
+	const struct record_trial *a = t->failed[SIDE_A];
+
+	if (c->record->fidelity != FIDELITY_FAITHFUL &&
+	    c->record->fidelity != FIDELITY_NONDETERMINISTIC)
+		untested(o, "replay of the recorded kernel is %s: %s",
+			 fidelity_name(c->record->fidelity),
+			 text_or(c->record->fidelity_reason, "no reason given"));
+	else if (a)
+		untested(o, "A fails itself: %s (%s)", trial_status_name(a->status),
+			 text_or(a->reason, "no reason given"));
+	else if (!t->repeat_count[SIDE_A])
+		untested(o, "A was not run");
+	else if (!t->repeat_count[SIDE_B] && !t->failed[SIDE_B])
+		untested(o, "B was not run");
+	else if (!c->record->extents.count && !t->failed[SIDE_B] && !stray_trial(c, SIDE_B))
+		untested(o, "A writes nothing that was seen");
+	else
+		return true;
+	return false;
+}
+
+/* Rule 0: failures, unwritten elements, writes outside. True if it fired. */
+static bool rule_valid(const struct record_family *f, const struct result_case *c,
+		       const struct trials *t, struct outcome *o)
+{
+	const struct record_trial *b = t->failed[SIDE_B], *worst = NULL;
+
+	if (b) {
+		found(o, 4, "B ends with a %s where A runs through (%s trial %" PRIu32 "): %s",
+		      trial_status_name(b->status), trial_kind_name(b->kind), b->index,
+		      text_or(b->reason, "no reason given"));
+		return true;
+	}
+	for (uint32_t i = 0; i < t->poison_count; i++) {
+		b = t->poisons[SIDE_B][i];
+		if (b->unwritten_bytes > t->poisons[SIDE_A][i]->unwritten_bytes &&
+		    !t->poisons[SIDE_A][i]->unwritten_bytes &&
+		    (!worst || b->unwritten_bytes > worst->unwritten_bytes))
+			worst = b;
+	}
+	if (worst) {
+		found(o, 3,
+		      "B leaves %" PRIu64 " bytes unwritten that A writes, first at 0x%" PRIx64
+		      " (output %s)",
+		      worst->unwritten_bytes, worst->unwritten_address,
+		      address_name(f, c->record, worst->unwritten_address));
+		return true;
+	}
+	worst = stray_trial(c, SIDE_B);
+	if (worst && !stray_trial(c, SIDE_A)) {
+		found(o, 2, "B changes %" PRIu64 " bytes outside A's outputs, first at 0x%" PRIx64,
+		      worst->stray_bytes, worst->stray_address);
+		return true;
+	}
+	return false;
+}
+
+/* One output under judgement. */
+struct job {
+	const struct result *result;
+	const struct trials *trials;
+	size_t extent;
+	struct contents_buffers *buffers;
+	const struct record_content **a_all; /* room for all contents of A */
+	size_t a_count;                      /* 0 where A is deterministic */
+};
+
+static const struct record_content *content_of(const struct record_trial *t, size_t extent)
+{
+	return &t->contents.items[extent];
+}
+
+static bool repeats_equal(const struct trials *t, uint32_t side, size_t extent)
+{
+	for (uint32_t i = 1; i < t->repeat_count[side]; i++)
+		if (!contents_equal(content_of(t->repeats[side][0], extent),
+				    content_of(t->repeats[side][i], extent)))
+			return false;
+	return true;
+}
+
+static bool poisons_equal(const struct trials *t, uint32_t side, size_t extent)
+{
+	for (uint32_t i = 1; i < t->poison_count; i++)
+		if (!contents_equal(content_of(t->poisons[side][0], extent),
+				    content_of(t->poisons[side][i], extent)))
+			return false;
+	return true;
+}
+
+/* Different results among repeats of one side, compared with the first only: at least 2. */
+static uint32_t repeats_different(const struct trials *t, uint32_t side, size_t extent)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 1; i < t->repeat_count[side]; i++)
+		n += !contents_equal(content_of(t->repeats[side][0], extent),
+				     content_of(t->repeats[side][i], extent));
+	return n;
+}
+
+/* Compares one pair of trials, and keeps it if it is worse than what v holds. */
+static int compare_pair(const struct job *j, const struct record_trial *a,
+			const struct record_trial *b, struct output_verdict *v, struct error *err)
+{
+	struct metrics m;
+	struct outcome o;
+	int e = contents_compare(j->result->bundle, v->extent, v->dtype, content_of(a, j->extent),
+				 content_of(b, j->extent), j->a_all, j->a_count, j->buffers, &m,
+				 err);
+
+	if (e)
+		return e;
+	metrics_judge(&m, v->note, j->a_count > 0, &o);
+	if (v->outcome.bucket && outcome_compare(&o, &v->outcome) <= 0)
+		return 0;
+	v->metrics = m;
+	v->outcome = o;
+	return 0;
+}
+
+/* True if repeat i of B has the same contents as an earlier one. */
+static bool repeat_seen(const struct job *j, uint32_t i)
+{
+	const struct trials *t = j->trials;
+
+	for (uint32_t k = 0; k < i; k++)
+		if (contents_equal(content_of(t->repeats[SIDE_B][k], j->extent),
+				   content_of(t->repeats[SIDE_B][i], j->extent)))
+			return true;
+	return false;
+}
+
+/* Repeats of B against A's first; poisoned pairs by index, where they differ from the repeats. */
+static int compare_trials(const struct job *j, bool poison, struct output_verdict *v,
+			  struct error *err)
+{
+	const struct trials *t = j->trials;
+	int e = 0;
+
+	for (uint32_t i = 0; !e && i < t->repeat_count[SIDE_B]; i++)
+		if (!repeat_seen(j, i))
+			e = compare_pair(j, t->repeats[SIDE_A][0], t->repeats[SIDE_B][i], v, err);
+	for (uint32_t i = 0; !e && poison && i < t->poison_count; i++) {
+		const struct record_trial *a = t->poisons[SIDE_A][i], *b = t->poisons[SIDE_B][i];
+
+		if (t->repeat_count[SIDE_B] &&
+		    contents_equal(content_of(a, j->extent),
+				   content_of(t->repeats[SIDE_A][0], j->extent)) &&
+		    contents_equal(content_of(b, j->extent),
+				   content_of(t->repeats[SIDE_B][0], j->extent)))
+			continue;
+		e = compare_pair(j, a, b, v, err);
+	}
+	return e;
+}
+
+static void collect_hull(struct job *j)
+{
+	const struct trials *t = j->trials;
+
+	for (uint32_t i = 0; i < t->repeat_count[SIDE_A]; i++)
+		j->a_all[j->a_count++] = content_of(t->repeats[SIDE_A][i], j->extent);
+	for (uint32_t i = 0; i < t->poison_count; i++)
+		j->a_all[j->a_count++] = content_of(t->poisons[SIDE_A][i], j->extent);
+}
+
+/* The metrics stay; rule 0 or 2 replaces what the figures alone would say. */
+static void judge_trials(const struct job *j, bool poison, struct output_verdict *v)
+{
+	const struct trials *t = j->trials;
+	uint32_t different = repeats_different(t, SIDE_B, j->extent);
+
+	if (poison && !j->a_count && !different && !poisons_equal(t, SIDE_B, j->extent)) {
+		found(&v->outcome, 1,
+		      "B's result depends on what the output held before, A's does not");
+		return;
+	}
+	if (!j->a_count && different) {
+		struct outcome *o = &v->outcome;
+
+		*o = (struct outcome){
+			.bucket = 3,
+			.rule = RULE_DETERMINISM,
+			.severity = (double)different / t->repeat_count[SIDE_B],
+		};
+		snprintf(o->evidence, sizeof(o->evidence),
+			 "B is not deterministic: %" PRIu32 " of %" PRIu32
+			 " repeats differ from the first, while %" PRIu32
+			 " repeats of A are equal: a race, or unordered atomics",
+			 different, t->repeat_count[SIDE_B], t->repeat_count[SIDE_A]);
+		return;
+	}
+	if (j->a_count && v->outcome.bucket == 1) {
+		/* Equal by luck in one pair; A itself has no one answer. */
+		v->outcome.bucket = 2;
+		v->outcome.rule = RULE_MAGNITUDE;
+		v->outcome.provisional = true;
+		snprintf(v->outcome.evidence, sizeof(v->outcome.evidence),
+			 "A varies from run to run, B gives one of its results");
+	}
+}
+
+static int output_decide(struct job *j, struct output_verdict *v, struct error *err)
+{
+	const struct trials *t = j->trials;
+	bool poison, a_deterministic = repeats_equal(t, SIDE_A, j->extent);
+	int e;
+
+	j->a_count = 0;
+	if (!a_deterministic)
+		collect_hull(j);
+	/* A's poisoned results differ: the memory is read too, the pair says nothing here. */
+	poison = !a_deterministic || poisons_equal(t, SIDE_A, j->extent);
+	e = compare_trials(j, poison, v, err);
+	if (e)
+		return e;
+	judge_trials(j, poison, v);
+	return 0;
+}
+
+static void output_damaged(struct case_verdict *v, struct output_verdict *o,
+			   const struct error *err)
+{
+	v->damaged = true;
+	o->outcome = (struct outcome){.bucket = 3, .unproven = true, .rule = RULE_UNPROVEN};
+	snprintf(o->outcome.evidence, sizeof(o->outcome.evidence), "the result is damaged: %.300s",
+		 err->message);
+}
+
+static int decide_outputs(const struct result *r, const struct record_family *f,
+			  const struct trials *t, struct contents_buffers *buffers,
+			  struct case_verdict *v, struct error *err)
+{
+	const struct record_case *c = v->record;
+	_cleanup_free_ const struct record_content **a_all =
+		calloc(t->repeat_count[SIDE_A] + t->poison_count + 1, sizeof(*a_all));
+	struct job j = {.result = r, .trials = t, .buffers = buffers, .a_all = a_all};
+
+	if (!t->repeat_count[SIDE_B] || !c->extents.count)
+		return 0;
+	v->outputs = calloc(c->extents.count, sizeof(*v->outputs));
+	if (!v->outputs || !a_all)
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	v->output_count = c->extents.count;
+	for (size_t i = 0; i < v->output_count; i++) {
+		struct output_verdict *o = &v->outputs[i];
+		int e;
+
+		o->extent = &c->extents.items[i];
+		o->name = output_name(f, o->extent);
+		o->dtype = contents_dtype(o->extent, &o->note);
+		j.extent = i;
+		e = output_decide(&j, o, err);
+		if (e == -ENOMEM)
+			return e;
+		if (e)
+			output_damaged(v, o, err);
+	}
+	return 0;
+}
+
+/* The case's outcome is its worst output's, unless rule 0 fired for the whole case. */
+static void take_worst(struct case_verdict *v, const struct trials *t)
+{
+	v->worst_output = v->output_count;
+	for (size_t i = 0; i < v->output_count; i++) {
+		const struct outcome *o = &v->outputs[i].outcome;
+
+		if (v->outcome.bucket && outcome_compare(o, &v->outcome) <= 0)
+			continue;
+		v->outcome = *o;
+		v->worst_output = i;
+	}
+	if (v->outcome.bucket == 1)
+		snprintf(v->outcome.evidence, sizeof(v->outcome.evidence),
+			 "the same bits in %" PRIu32 " repeats of A, %" PRIu32 " of B and %" PRIu32
+			 " poisoned pairs",
+			 t->repeat_count[SIDE_A], t->repeat_count[SIDE_B], t->poison_count);
+}
+
+/* ptxas does not run on the software device: it cannot show what only machine code differs in. */
+static void mark_unexecuted(const struct result *r, const struct record_config *config,
+			    struct case_verdict *v)
+{
+	struct outcome o = {.bucket = 3, .unproven = true, .rule = RULE_UNPROVEN};
+
+	if (!r->software || !config->same_ptx || config->same_code)
+		return;
+	snprintf(o.evidence, sizeof(o.evidence),
+		 "PTX is equal and machine code differs, which the software device does not "
+		 "execute: "
+		 "replay it on a GPU");
+	if (outcome_compare(&o, &v->outcome) <= 0)
+		return;
+	v->outcome = o;
+	v->worst_output = v->output_count;
+}
+
+static void take_times(struct case_verdict *v, const struct trials *t)
+{
+	for (uint32_t s = 0; s < SIDE_COUNT; s++) {
+		v->repeats[s] = t->repeat_count[s];
+		for (uint32_t i = 0; i < t->repeat_count[s]; i++) {
+			double us = t->repeats[s][i]->time_us;
+
+			if (us > 0 && isfinite(us) && (v->time_us[s] <= 0 || us < v->time_us[s]))
+				v->time_us[s] = us;
+		}
+	}
+	v->poisons = t->poison_count;
+}
+
+int case_decide(const struct result *r, const struct result_config *config,
+		const struct result_case *c, struct contents_buffers *buffers,
+		struct case_verdict *v, struct error *err)
+{
+	struct trials t;
+	int e = 0;
+
+	*v = (struct case_verdict){.result = r, .record = c->record};
+	if (sort_trials(c, &t))
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	take_times(v, &t);
+	if (case_testable(c, &t, &v->outcome)) {
+		rule_valid(config->family, c, &t, &v->outcome);
+		e = decide_outputs(r, config->family, &t, buffers, v, err);
+		take_worst(v, &t);
+		mark_unexecuted(r, config->record, v);
+	}
+	free(t.memory);
+	if (e)
+		case_verdict_clear(v);
+	return e;
+}
+
+void case_verdict_clear(struct case_verdict *v)
+{
+	free(v->outputs);
+	v->outputs = NULL;
+	v->output_count = 0;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* The decision procedure of docs/numerics.md on one case: a launch replayed under A and B. */
+#ifndef ANALYZE_DECIDE_H
+#define ANALYZE_DECIDE_H
+
+#include "analyze/contents.h"
+#include "analyze/metrics.h"
+#include "analyze/result.h"
+
+/*
+ * The rules in the order in which they fire: R(id, number in reports, name)
+ * INTEGER is the row "int, bool, index" of the table of types: exact or 3.
+ */
+#define RULES(R)                                            \
+	R(VALID, "0", "validity")                           \
+	R(BITS, "1", "bits")                                \
+	R(DETERMINISM, "2", "determinism")                  \
+	R(CLASSES, "3", "classes")                          \
+	R(INTEGER, "int", "integer output")                 \
+	R(MAGNITUDE, "9", "magnitude, provisional limits")  \
+	R(FREQUENCY, "9f", "frequency, provisional limits") \
+	R(UNPROVEN, "-", "unproven")
+
+enum rule {
+#define R(id, number, name) RULE_##id,
+	RULES(R)
+#undef R
+		RULE_COUNT
+};
+
+const char *rule_number(enum rule r); /* "0", …, "-"; static storage */
+const char *rule_name(enum rule r);
+
+/* What was decided. bucket 0: not tested, evidence says why. */
+struct outcome {
+	int bucket;
+	bool unproven; /* bucket 3 because nothing could be shown, not because a fault was found */
+	bool provisional;      /* rests on a provisional threshold */
+	bool nondeterministic; /* A itself varies from run to run */
+	enum rule rule;
+	double severity;    /* orders outcomes of one rule: greater is worse */
+	char evidence[352]; /* one sentence without a full stop */
+};
+
+/* Negative, 0, positive: x is better, as bad, worse than y. Found faults are worse than unproven
+ * ones. */
+int outcome_compare(const struct outcome *x, const struct outcome *y);
+
+struct output_verdict {
+	const struct record_extent *extent;
+	const char *name; /* argument, or "?" */
+	enum dtype dtype; /* compared as */
+	const char *note; /* NULL, or why dtype is not the extent's own */
+	struct metrics metrics;
+	struct outcome outcome;
+};
+
+struct case_verdict {
+	const struct result *result;
+	const struct record_case *record;
+	struct outcome outcome;
+	bool damaged;                          /* contents are missing or damaged in the result */
+	uint32_t repeats[SIDE_COUNT], poisons; /* trials that counted; poisons: pairs */
+	double time_us[SIDE_COUNT];            /* least kernel time of the repeats; 0 unknown */
+	struct output_verdict *outputs;
+	size_t output_count;
+	size_t worst_output; /* == output_count: none in particular */
+};
+
+/*
+ * Judges one case. 0 and *v filled (free with case_verdict_clear), or -ENOMEM with err.
+ * Contents that are missing or damaged are no error: the case is unproven then and v->damaged set.
+ * Threads: any, with buffers of their own.
+ */
+int case_decide(const struct result *r, const struct result_config *config,
+		const struct result_case *c, struct contents_buffers *buffers,
+		struct case_verdict *v, struct error *err);
+void case_verdict_clear(struct case_verdict *v);
+
+/* Judges one output's figures by rules 1, 3, int and 9. Pure. o->bucket 1 if nothing differs. */
+void metrics_judge(const struct metrics *m, const char *note, bool nondeterministic,
+		   struct outcome *o);
+
+#endif
