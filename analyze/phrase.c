@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* Phrases that several reports share. */
+#include "analyze/phrase.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Bytes of the UTF-8 sequence at p, 0 where it is none. Overlong forms and surrogates are none. */
+static size_t utf8_length(const unsigned char *p)
+{
+	size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+
+	if (p[0] > 0xf4 || !n)
+		return 0;
+	for (size_t i = 1; i < n; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
+	    (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+char *phrase_clean(char *text)
+{
+	unsigned char *p = (unsigned char *)text;
+
+	while (*p) {
+		size_t n = utf8_length(p);
+		/* C1 controls are U+0080 … U+009f */
+		bool control = *p < 0x20 || *p == 0x7f || (*p == 0xc2 && p[1] < 0xa0);
+
+		if (!n || (control && n == 1)) {
+			*p++ = '?';
+			continue;
+		}
+		if (control)
+			memset(p, '?', n);
+		p += n;
+	}
+	return text;
+}
+
+static const char *text_or(const char *text, const char *other)
+{
+	return text && *text ? text : other;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+char *phrase_config(char *out, const struct config_verdict *c)
+{
+	snprintf(out, PHRASE_BYTES, "%s", text_or(c->record->options, "?"));
+	return phrase_clean(out);
+}
+
+char *phrase_origin(char *out, const struct record_family *f)
+{
+	if (f->source && *f->source)
+		snprintf(out, PHRASE_BYTES, "%s:%" PRIu32 ", %s", base_name(f->source), f->line,
+			 origin_name(f->origin));
+	else
+		snprintf(out, PHRASE_BYTES, "%s", origin_name(f->origin));
+	return phrase_clean(out);
+}
+
+char *phrase_figures(char *out, const struct family_verdict *f)
+{
+	const struct output_verdict *o = family_worst_output(f);
+	const struct metrics *m = o ? &o->metrics : NULL;
+
+	if (f->outcome.bucket == 1)
+		snprintf(out, PHRASE_BYTES, "bitwise");
+	else if (f->outcome.unproven)
+		snprintf(out, PHRASE_BYTES, "unproven");
+	else if (!m || !m->differing)
+		snprintf(out, PHRASE_BYTES, "%s", rule_name(f->outcome.rule));
+	else if (m->class_changes)
+		snprintf(out, PHRASE_BYTES, "%" PRIu64 " of %" PRIu64 " NaN/inf", m->class_changes,
+			 m->elements);
+	else if (f->outcome.rule == RULE_FREQUENCY)
+		snprintf(out, PHRASE_BYTES, "%.3g %% differ, %" PRIu64 " ulp",
+			 100 * (double)m->steps / (double)(m->elements - m->zero_both), m->max_ulp);
+	else
+		snprintf(out, PHRASE_BYTES, "|d| %.2g %" PRIu64 " ulp %.2g %%", m->max_abs,
+			 m->max_ulp, 100 * (double)m->differing / (double)m->elements);
+	return out;
+}
+
+char *phrase_place(char *out, const struct family_verdict *f)
+{
+	const struct case_verdict *c = family_worst_case(f);
+	const struct output_verdict *o = family_worst_output(f);
+	char config[PHRASE_BYTES];
+
+	out[0] = '\0';
+	if (!c)
+		return out;
+	snprintf(out, PHRASE_BYTES, "config %.200s, launch %" PRIu64 " of %.120s%s%.80s",
+		 phrase_config(config, &f->configs[f->worst_config]), c->record->seq,
+		 text_or(c->record->bundle, "?"), o ? ", output " : "", o ? o->name : "");
+	return phrase_clean(out);
+}
+
+char *phrase_side(char *out, const struct record_side *s)
+{
+	snprintf(out, PHRASE_BYTES, "%.160s, commit %.60s (%.200s)",
+		 text_or_unspecified(s->version), text_or_unspecified(s->commit),
+		 text_or(s->source, "source unknown"));
+	return phrase_clean(out);
+}
+
+char *phrase_counts(char *out, const struct analysis *a)
+{
+	char unproven[64] = "";
+
+	if (a->unproven)
+		snprintf(unproven, sizeof(unproven), " (%zu of them unproven)", a->unproven);
+	snprintf(out, PHRASE_BYTES, "%zu suspicious%s, %zu small, %zu bitwise equal, of %zu %s",
+		 a->buckets[3], unproven, a->buckets[2], a->buckets[1], a->family_count,
+		 a->family_count == 1 ? "family" : "families");
+	return out;
+}
+
+bool analysis_provisional(const struct analysis *a)
+{
+	for (size_t i = 0; i < a->family_count; i++)
+		if (a->families[i].outcome.provisional)
+			return true;
+	return false;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* Phrases that several reports share. */
+#ifndef ANALYZE_PHRASE_H
+#define ANALYZE_PHRASE_H
+
+#include <stdio.h>
+
+#include "analyze/analyze.h"
+
+#define PHRASE_BYTES 512
+
+/* Each writes a cut, NUL-terminated text into out (PHRASE_BYTES) and returns out. */
+
+/* "num_warps=4 64x32"; "?" where the config has no options. */
+char *phrase_config(char *out, const struct config_verdict *c);
+/* Figures of a family in a few words: "max|d| 1.2e-07, 3 ulp, 1.2 % differ". */
+char *phrase_figures(char *out, const struct family_verdict *f);
+/* "config num_warps=4 64x32, launch 17 of a.klab, output Y"; "" without a worst case. */
+char *phrase_place(char *out, const struct family_verdict *f);
+/* "triton 3.6.0, commit unspecified (recorded)" */
+char *phrase_side(char *out, const struct record_side *s);
+/* "3 suspicious (1 unproven), 2 small, 41 bitwise, of 46 families" */
+char *phrase_counts(char *out, const struct analysis *a);
+/* "kernels.py:12, triton"; file without its folder */
+char *phrase_origin(char *out, const struct record_family *f);
+
+/* Replaces control characters, DEL and bytes that are no UTF-8 by '?', in place. */
+char *phrase_clean(char *text);
+
+/* True if any family's verdict rests on a provisional threshold. */
+bool analysis_provisional(const struct analysis *a);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* Verdicts for people and programs: terminal, JSON, Markdown. A place for one HTML file comes
+ * later. */
+#ifndef ANALYZE_REPORT_H
+#define ANALYZE_REPORT_H
+
+#include <stdio.h>
+
+#include "analyze/analyze.h"
+
+/*
+ * All three write to `out` and leave it open; the caller checks ferror. Contents of bundles are
+ * trusted nowhere: control characters are shown as '?'. Threads: any, one stream each.
+ */
+
+#define REPORT_COLUMNS 100
+
+/* Verdict first, one line a family (at most REPORT_COLUMNS wide), then what concerns bucket 3. */
+void report_terminal(const struct analysis *a, FILE *out, bool colour);
+
+/* docs/report.schema.json ("kernelab-verdict/1"), keys in a fixed order. 0 or -ENOMEM. */
+int report_json(const struct analysis *a, FILE *out);
+
+/* A comment for a pull request: bucket 1 folded away, details of the worst `details` families. */
+void report_markdown(const struct analysis *a, FILE *out, size_t details);
+
+#endif
