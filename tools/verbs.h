@@ -6,7 +6,8 @@
 #include "tools/options.h"
 
 /* V(name, function, operands, summary, status of a wrong command line) */
-#define VERBS(V)
+#define VERBS(V)                                                                                   \
+	V("analyze", verb_analyze, "RESULT…", "put every kernel family of a replay into a bucket", 2)
 
 #define V(name, function, operands, summary, status) \
 	int function(const struct verb *verb, int argc, char **argv);

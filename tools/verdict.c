@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* What analyze and diff share: report options, running the analysis, exit status. */
+#include "tools/verdict.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/analyze.h"
+#include "analyze/report.h"
+#include "lib/base.h"
+#include "lib/log.h"
+
+#define MARKDOWN_DETAILS 20 /* families with details: GitHub cuts a comment at 65,536 characters \
+			     */
+
+enum { FILE_JSON, FILE_MARKDOWN };
+
+static bool is_stdout(const char *path)
+{
+	return path && !strcmp(path, "-");
+}
+
+static int file_open(const struct verb *verb, struct verdict_file *f, const char *path)
+{
+	f->path = path;
+	if (!path)
+		return 0;
+	if (is_stdout(path)) {
+		f->stream = stdout;
+		return 0;
+	}
+	f->temporary = text_format("%s.%ld.tmp", path, (long)getpid());
+	f->stream = f->temporary ? fopen(f->temporary, "wx") : NULL;
+	if (f->stream)
+		return 0;
+	log_error("%s: %s: %s", verb->name, path, strerror(errno));
+	free(steal_pointer(f->temporary));
+	return 2;
+}
+
+/* Puts a whole report under its name; 2 if it could not be written. */
+static int file_finish(const struct verb *verb, struct verdict_file *f, int error)
+{
+	bool bad = error || ferror(f->stream);
+
+	if (f->stream == stdout) {
+		bad |= fflush(stdout) != 0;
+	} else {
+		bad |= fclose(f->stream) != 0;
+		if (bad)
+			unlink(f->temporary);
+		else
+			bad = rename(f->temporary, f->path) != 0;
+	}
+	free(steal_pointer(f->temporary));
+	f->stream = NULL;
+	if (bad)
+		log_error("%s: cannot write %s: %s", verb->name,
+			  is_stdout(f->path) ? "standard output" : f->path,
+			  strerror(error ? -error : errno));
+	return bad ? 2 : 0;
+}
+
+void verdict_abandon(struct verdict_options *v)
+{
+	for (size_t i = 0; i < ARRAY_LENGTH(v->files); i++) {
+		struct verdict_file *f = &v->files[i];
+
+		if (f->stream && f->stream != stdout) {
+			fclose(f->stream);
+			unlink(f->temporary);
+		}
+		free(steal_pointer(f->temporary));
+		f->stream = NULL;
+	}
+}
+
+int verdict_prepare(const struct verb *verb, struct verdict_options *v)
+{
+	if (v->fail_on < 1 || v->fail_on > 3) {
+		log_error("%s: --fail-on %" PRIu64 ": must be 1, 2 or 3", verb->name, v->fail_on);
+		return 2;
+	}
+	if (is_stdout(v->json) && is_stdout(v->markdown)) {
+		log_error("%s: --json and --markdown cannot both be standard output", verb->name);
+		return 2;
+	}
+	if (file_open(verb, &v->files[FILE_JSON], v->json))
+		return 2;
+	if (file_open(verb, &v->files[FILE_MARKDOWN], v->markdown)) {
+		verdict_abandon(v);
+		return 2;
+	}
+	return 0;
+}
+
+/* Counts on a terminal, at most one line that is overwritten. */
+static void show_progress(void *data, size_t done, size_t total)
+{
+	fprintf(stderr, "\ranalyzing: %zu of %zu configs%s", done, total,
+		done == total ? "\r\033[K" : "");
+}
+
+static bool want_colour(void)
+{
+	const char *no_colour = getenv("NO_COLOR");
+	const char *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && !(no_colour && *no_colour) &&
+	       !(term && !strcmp(term, "dumb"));
+}
+
+static int write_reports(const struct verb *verb, struct verdict_options *v,
+			 const struct analysis *a)
+{
+	struct verdict_file *json = &v->files[FILE_JSON], *markdown = &v->files[FILE_MARKDOWN];
+	int status = 0;
+
+	if (!is_stdout(v->json) && !is_stdout(v->markdown))
+		report_terminal(a, stdout, want_colour());
+	if (json->stream)
+		status |= file_finish(verb, json, report_json(a, json->stream));
+	if (markdown->stream) {
+		report_markdown(a, markdown->stream, MARKDOWN_DETAILS);
+		status |= file_finish(verb, markdown, 0);
+	}
+	return status;
+}
+
+int verdict_report(const struct verb *verb, struct verdict_options *v, char *const *results,
+		   size_t count)
+{
+	struct analysis *a;
+	struct error err;
+	int status;
+
+	if (analysis_run(&a, results, count, isatty(STDERR_FILENO) ? show_progress : NULL, NULL,
+			 &err)) {
+		log_error("%s: %s", verb->name, err.message);
+		verdict_abandon(v);
+		return 2;
+	}
+	status = write_reports(verb, v, a);
+	for (size_t i = 0; i < a->incomplete_count; i++)
+		log_warning("%s: %s", verb->name, a->incomplete[i]);
+	if (a->incomplete_count)
+		status = 2;
+	if (!status && analysis_at_least(a, (int)v->fail_on))
+		status = 1;
+	analysis_free(a);
+	return status;
+}

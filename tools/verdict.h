@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* What analyze and diff share: report options, running the analysis, exit status. */
+#ifndef TOOLS_VERDICT_H
+#define TOOLS_VERDICT_H
+
+#include <stdio.h>
+
+#include "tools/options.h"
+
+/* One report: "-" is standard output; a file appears under its name when it is whole. */
+struct verdict_file {
+	const char *path; /* as given; NULL: not wanted */
+	char *temporary;
+	FILE *stream;
+};
+
+struct verdict_options {
+	const char *json, *markdown;
+	uint64_t fail_on; /* 1 … 3 */
+	struct verdict_file files[2];
+};
+
+#define VERDICT_OPTIONS_DEFAULT \
+	{                       \
+		.fail_on = 3    \
+	}
+
+/* Rows for options_parse; v is a struct verdict_options. */
+#define VERDICT_OPTION_ROWS(v)                                                               \
+	{OPTION_TEXT,                                                                        \
+	 "json",                                                                             \
+	 0,                                                                                  \
+	 "FILE",                                                                             \
+	 "write the verdict as JSON (docs/report.schema.json); - is standard output",        \
+	 &(v).json},                                                                         \
+		{OPTION_TEXT,                                                                \
+		 "markdown",                                                                 \
+		 0,                                                                          \
+		 "FILE",                                                                     \
+		 "write it as Markdown for a pull request; - is standard output",            \
+		 &(v).markdown},                                                             \
+	{                                                                                    \
+		OPTION_COUNT, "fail-on", 0, "N",                                             \
+			"exit with status 1 if a family is in bucket N or above: 1, 2 or 3 " \
+			"(default)",                                                         \
+			&(v).fail_on                                                         \
+	}
+
+/*
+ * Checks the options and opens the reports, before any work is done. 0, or 2 after one line on
+ * stderr. Then either verdict_report or verdict_abandon must follow.
+ */
+int verdict_prepare(const struct verb *verb, struct verdict_options *v);
+
+/*
+ * Analyzes the results, prints the table on standard output (unless a report goes there) and writes
+ * the reports. Exit status: 0 nothing at or above fail_on, 1 something, 2 it could not do its work,
+ * or not all of it (what is missing stands in the reports).
+ */
+int verdict_report(const struct verb *verb, struct verdict_options *v, char *const *results,
+		   size_t count);
+
+/* Removes what verdict_prepare opened. */
+void verdict_abandon(struct verdict_options *v);
+
+#endif
