@@ -7,7 +7,9 @@
 
 /* V(name, function, operands, summary, status of a wrong command line) */
 #define VERBS(V)                                                                                   \
-	V("analyze", verb_analyze, "RESULT…", "put every kernel family of a replay into a bucket", 2)
+	V("analyze", verb_analyze, "RESULT…", "put every kernel family of a replay into a bucket", \
+	  2)                                                                                       \
+	V("verify", verb_verify, "BUNDLE…", "check that everything in bundles is whole", 2)
 
 #define V(name, function, operands, summary, status) \
 	int function(const struct verb *verb, int argc, char **argv);

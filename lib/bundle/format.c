@@ -132,7 +132,8 @@ int format_frame_check(const struct format_frame *f, uint64_t seed, uint64_t off
 	uint64_t least, most;
 
 	if (f->sync != FORMAT_SYNC)
-		return error_set(err, EBADMSG, offset, "no record starts at offset %llu",
+		return error_set(err, EBADMSG, offset,
+				 "damaged record at offset %llu: no record starts there",
 				 (unsigned long long)offset);
 	if (f->frame_checksum !=
 	    format_checksum(seed, f, offsetof(struct format_frame, frame_checksum)))

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* kernelab verify: one line a bundle, and before it one line a fault. */
+#include "tools/verbs.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernelab/bundle.h"
+#include "lib/base.h"
+#include "lib/bundle/files.h"
+#include "lib/bundle/verify.h"
+#include "lib/log.h"
+
+/* Beyond this many, faults of one bundle are counted only, and that is said. */
+#define FAULTS_SHOWN 50u
+
+#define STATUS_BAD 2
+
+struct shown {
+	const char *path;
+	uint64_t count;
+};
+
+/* A fault that comes from reading names the file already. */
+static void show_fault(void *user, const char *fault)
+{
+	struct shown *s = user;
+	size_t length = strlen(s->path);
+
+	if (s->count++ >= FAULTS_SHOWN)
+		return;
+	if (!strncmp(fault, s->path, length) && fault[length] == ':')
+		printf("%s\n", fault);
+	else
+		printf("%s: %s\n", s->path, fault);
+}
+
+static bool verify_one(const char *path)
+{
+	struct shown shown = {.path = path};
+	struct verify_totals totals;
+	struct bundle *b;
+	struct error err;
+	int status;
+
+	if (bundle_open(&b, path, &err)) {
+		printf("%s\n", err.message);
+		return false;
+	}
+	status = bundle_verify(b, show_fault, &shown, &totals);
+	if (status)
+		printf("%s: cannot be checked: %s\n", path, strerror(-status));
+	if (totals.faults > FAULTS_SHOWN)
+		printf("%s: %" PRIu64 " more faults\n", path, totals.faults - FAULTS_SHOWN);
+	printf("%s: %s, %s, %" PRIu64 " records, %" PRIu64 " chunks of %" PRIu64
+	       " bytes in a file of %" PRIu64 "\n",
+	       path, status || totals.faults ? "BAD" : "good",
+	       b->kind == BUNDLE_RESULT ? "result" : "capture", totals.records, totals.chunks,
+	       totals.chunk_bytes, b->file_bytes);
+	bundle_close(b);
+	return !status && !totals.faults;
+}
+
+int verb_verify(const struct verb *verb, int argc, char **argv)
+{
+	static const struct option_row rows[] = {{.kind = OPTION_END}};
+	struct bundle_paths paths;
+	int operand_count, status;
+	struct error err;
+	char **operands;
+	bool good = true;
+
+	if (options_parse(verb, rows, argc, argv, false, &operands, &operand_count, &status) ==
+	    OPTIONS_EXIT)
+		return status;
+	if (!operand_count) {
+		log_error("verify: no bundle given");
+		return verb->usage_status;
+	}
+	if (bundle_paths_expand(&paths, operands, (size_t)operand_count, &err)) {
+		log_error("%s", err.message);
+		return STATUS_BAD;
+	}
+	for (size_t i = 0; i < paths.count; i++)
+		good = verify_one(paths.items[i]) && good;
+	bundle_paths_free(&paths);
+	if (fflush(stdout)) {
+		log_error("cannot write to standard output: %m");
+		return STATUS_BAD;
+	}
+	return good ? 0 : STATUS_BAD;
+}
