@@ -126,20 +126,34 @@ static bool triton_library(const char *path)
 	return begins(name, "cuda_utils") || begins(name, "__triton_launcher");
 }
 
-/* <cache>/<52 base32 digits>/<name>.cubin: the key is a SHA-256 (triton/runtime/cache.py). */
+/* base32 without padding (Triton 3.3 and later), base64url (3.2), hexadecimal (before). */
+static bool cache_key(const char *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		char c = s[i];
+		bool upper = c >= 'A' && c <= 'Z', lower = c >= 'a' && c <= 'z';
+		bool digit = c >= '0' && c <= '9';
+
+		if (n == 52   ? !upper && !(c >= '2' && c <= '7')
+		    : n == 43 ? !upper && !lower && !digit && c != '-' && c != '_'
+			      : n != 64 || (!digit && !(c >= 'a' && c <= 'f')))
+			return false;
+	}
+	return n > 0;
+}
+
+/* <cache>/<key of a SHA-256>/<name>.cubin (triton/runtime/cache.py). */
 static bool triton_cache_file(const char *path)
 {
-	const char *name = base_name(path), *folder = name - 1;
-	size_t n = strlen(name), digits = 0;
+	const char *name = base_name(path), *folder;
+	size_t n = strlen(name);
 
 	if (name == path || n < 7 || strcmp(name + n - 6, ".cubin") != 0)
 		return false;
-	while (folder > path && ((folder[-1] >= 'A' && folder[-1] <= 'Z') ||
-				 (folder[-1] >= '2' && folder[-1] <= '7'))) {
+	folder = name - 1;
+	while (folder > path && folder[-1] != '/')
 		folder--;
-		digits++;
-	}
-	return digits == 52 && (folder == path || folder[-1] == '/');
+	return cache_key(folder, (size_t)(name - 1 - folder));
 }
 
 static enum origin decide(const struct origin_evidence *e, const char *entry, const char *file,

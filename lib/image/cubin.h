@@ -13,13 +13,19 @@
 
 struct cubin_kernel {
 	char *entry;
-	struct record_param *params; /* in order; .nv.info KPARAM_INFO */
+	struct record_param *params; /* in order; .nv.info KPARAM_INFO or KPARAM_INFO_V2 */
 	size_t param_count;
 	uint32_t params_bytes;
 	uint32_t registers;           /* 0 if not stated */
-	uint32_t static_shared_bytes; /* .nv.shared.<entry> */
-	uint32_t max_threads;         /* 0 if not stated */
-	struct hash128 code; /* of .text.<entry> with relocations; without debug sections */
+	uint32_t static_shared_bytes; /* without the 1 KiB that sm_90 and later reserve */
+	uint32_t max_threads;         /* .maxntid or .reqntid multiplied; 0 if not stated */
+	/*
+	 * Of the machine code: .text.<entry>, the functions that the image holds beside its
+	 * kernels, constants and initialised globals, each with its relocations. No debug sections,
+	 * no register counts, no file name of a device assert: equal = the same instructions on the
+	 * same constants.
+	 */
+	struct hash128 code;
 };
 
 /* Immutable after parsing; freed with cubin_free. */
@@ -27,14 +33,15 @@ struct cubin {
 	uint32_t arch; /* 90 for sm_90 */
 	struct cubin_kernel *kernels;
 	size_t kernel_count;
-	char *tool; /* .note.nv.cuinfo/.note.nv.tkinfo tool string (ptxas 13+), or NULL */
-	char *ptx;  /* recovered from .nv_debug_ptx_txt, newlines restored, NUL-terminated; or NULL
-		     */
+	char *tool; /* "13.0.88", of .note.nv.tkinfo (ptxas 13 and later); NULL without */
+	char *ptx;  /* ptx_recover() of .nv_debug_ptx_txt, NUL-terminated; or NULL */
 	size_t ptx_size;
 };
 
-/* Parses size bytes (trusts nothing: every offset is bounded). -EINVAL/-ENOEXEC with err and
- * offset. */
+/*
+ * Parses size bytes; trusts nothing in them. 0; -ENOEXEC no 64-bit CUDA ELF file; -EINVAL damaged;
+ * -ENOMEM; each with err. data need not be aligned and is not kept. Any thread.
+ */
 int cubin_parse(struct cubin **out, const void *data, size_t size, struct error *err);
 void cubin_free(struct cubin *c);
 const struct cubin_kernel *cubin_kernel(const struct cubin *c, const char *entry); /* or NULL */
@@ -43,9 +50,18 @@ const struct cubin_kernel *cubin_kernel(const struct cubin *c, const char *entry
 bool cubin_detect(const void *data, size_t size);
 
 /*
- * Hash of PTX text without what differs between builds of the same code: .version, .target's
- * suffixes are kept, .loc, .file, comments, debug sections and blank space go (facts: 16/16,
- * 69/72).
+ * PTX out of a .nv_debug_ptx_txt section: its NUL-separated lines with newlines. malloc'ed, one NUL
+ * behind; NULL without memory. (ptxas leaves out comments, .loc, .file and the contents of debug
+ * sections; the machine code that comes of it is the same.)
+ */
+char *ptx_recover(const char *section, size_t size);
+
+/*
+ * Hash of PTX text without what differs between builds of the same code: .version, .loc, .file,
+ * comments, debug sections, labels that only these use ($L__tmp…, $L__func_begin…, $L__func_end…)
+ * the file name of a device assert (Inductor's differs in every build) and blank space go; .target
+ * stays. Equal for a .ptx file and the text recovered from its cubin.
+ * Zero without memory.
  */
 struct hash128 ptx_canonical_hash(const char *ptx, size_t size);
 

@@ -10,7 +10,15 @@
 
 #include "kernelab/error.h"
 #include "kernelab/hash.h"
+#include "lib/ir.h"
 #include "lib/signature.h"
+
+/* The texts of a cache entry; data NULL where there is none. json is required. */
+struct triton_texts {
+	struct span json;
+	struct span source; /* .source (Triton 3.4 and later), before that .ttir */
+	struct span ttgir;  /* only for the config's num_warps of warp-specialised kernels */
+};
 
 /*
  * Immutable, owned by the caller, freed with triton_kernel_free. Keys are those of
@@ -20,33 +28,40 @@ struct triton_kernel {
 	struct signature *signature; /* NULL without .source */
 	char *name;                  /* entry name of .json */
 	int64_t num_warps;           /* the config's value */
+	int64_t total_warps;         /* of .json: the block has 32 * total_warps threads */
+	bool warps_known; /* num_warps is from the IR; else it is total_warps, the same unless the
+			     kernel is warp-specialised */
 	int64_t num_stages, num_ctas;
 	int64_t maxnreg; /* 0 if none */
 	bool enable_fp_fusion;
-	uint32_t arch;      /* 90 */
+	uint32_t arch;      /* 90; 0 where the target is no NVIDIA GPU */
 	uint32_t warp_size; /* 32 */
 	uint64_t shared_bytes;
 	uint64_t global_scratch_bytes, global_scratch_align; /* a block (times num_ctas) */
 	uint64_t profile_scratch_bytes, profile_scratch_align;
-	bool has_global_scratch, has_profile_scratch; /* hidden parameters are there (by version) */
+	/*
+	 * The hidden parameters are there, whatever their size: exactly where .json has the size
+	 * (compiled and compared with 3.0 to 3.9 and fbtriton 3.7.4: global from 3.3, profile
+	 * from 3.5).
+	 */
+	bool has_global_scratch, has_profile_scratch;
 	bool cooperative, pdl;
-	char *triton_version; /* "3.6.0"; "" where the version does not say */
+	char *triton_version; /* "3.6.0"; "" before 3.3, where .json does not say */
 	char *options;        /* for people: "num_warps=4 num_stages=3 64x32 128x32" */
 
-	struct hash128 family; /* entry + argument names and types + source location */
+	struct hash128 family; /* entry + argument types + source location, see docs/identity.md */
 	struct hash128 config; /* canonical .source + options; without specialisation */
 	struct hash128
 		loose; /* entry + argument types + block shapes + options: pairs across versions */
-	struct hash128 special; /* specialisation: divisibility and ==1 of the arguments */
+	struct hash128 special; /* specialisation: number and divisibility of the arguments */
 };
 
 /*
- * Parses metadata. json is required. source may be NULL (old caches): then the keys rest on what
- * .json has, and signature is NULL. texts need not be NUL-terminated. -EINVAL with err on bad
- * input.
+ * Parses metadata. Without .source the keys rest on what .json has, and signature is NULL.
+ * 0; -EINVAL with err on bad input; -ENOMEM. The texts are not kept.
  */
-int triton_kernel_parse(struct triton_kernel **out, const char *json, size_t json_size,
-			const char *source, size_t source_size, struct error *err);
+int triton_kernel_parse(struct triton_kernel **out, const struct triton_texts *texts,
+			struct error *err);
 void triton_kernel_free(struct triton_kernel *k);
 
 #endif
