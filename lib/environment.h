@@ -20,7 +20,19 @@
 	V(LIBDIR, "KERNELAB_LIBDIR",                                                            \
 	  "folder of libkernelab-shim.so and softgpu/, default: beside the program")            \
 	V(DRIVER, "KERNELAB_DRIVER", "libcuda.so.1 for replay to use instead of the system's")  \
-	V(LOG, "KERNELAB_LOG", "error, warning, info or debug; default warning")
+	V(LOG, "KERNELAB_LOG", "error, warning, info or debug; default warning")                \
+	V(SOFTGPU_LOG, "KERNELAB_SOFTGPU_LOG",                                                  \
+	  "what the software device writes on stderr: quiet, error or info; default error")     \
+	V(SOFTGPU_MEMORY, "KERNELAB_SOFTGPU_MEMORY",                                            \
+	  "memory of the software device in bytes, suffix K, M, G or T; default 16G")           \
+	V(SOFTGPU_FILL, "KERNELAB_SOFTGPU_FILL",                                                \
+	  "byte that fresh memory of the software device holds, 0 to 255; default 0xff")        \
+	V(SOFTGPU_CONTRACT, "KERNELAB_SOFTGPU_CONTRACT",                                        \
+	  "software device: may fuses mul and add as ptxas does, off does not; default may")    \
+	V(SOFTGPU_SEED, "KERNELAB_SOFTGPU_SEED",                                                \
+	  "software device: permutes the order of blocks and warps; default 0, ascending")      \
+	V(SOFTGPU_QUOTA, "KERNELAB_SOFTGPU_QUOTA",                                              \
+	  "software device: warp instructions after which a launch times out; default no limit")
 
 enum environment_id {
 #define V(id, name, text) ENVIRONMENT_##id,
