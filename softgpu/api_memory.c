@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/* API: allocations, copies, what a pointer is. */
+#include "softgpu/device.h"
+
+#include "softgpu/backing.h"
+#include "softgpu/log.h"
+#include "softgpu/memory.h"
+#include "softgpu/stream.h"
+
+API cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize)
+{
+	API_SCOPE(NEED_LIVE);
+	uint64_t address;
+	int rc;
+
+	if (!dptr || !bytesize)
+		return CUDA_ERROR_INVALID_VALUE;
+	rc = memory_allocate(&address, bytesize, 1, RANGE_ALLOCATION, api.context->handle);
+	if (!rc)
+		*dptr = address;
+	return api_errno(rc);
+}
+
+API cuMemFree_v2(CUdeviceptr dptr)
+{
+	API_SCOPE(NEED_LIVE);
+	return dptr ? api_errno(memory_free(dptr, RANGE_ALLOCATION)) : CUDA_SUCCESS;
+}
+
+API cuMemAllocHost_v2(void **pp, size_t bytesize)
+{
+	API_SCOPE(NEED_LIVE);
+	if (!pp || !bytesize)
+		return CUDA_ERROR_INVALID_VALUE;
+	return api_errno(memory_allocate_pinned(pp, bytesize, api.context->handle));
+}
+
+API cuMemFreeHost(void *p)
+{
+	API_SCOPE(NEED_LIVE);
+	return p ? api_errno(memory_free((uint64_t)p, RANGE_PINNED)) : CUDA_SUCCESS;
+}
+
+API cuMemGetInfo_v2(size_t *free, size_t *total)
+{
+	API_SCOPE(NEED_LIVE);
+	if (!free || !total)
+		return CUDA_ERROR_INVALID_VALUE;
+	*free = memory_free_bytes();
+	*total = memory_total();
+	return CUDA_SUCCESS;
+}
+
+/* Of VMM memory, one mapping. */
+API cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr)
+{
+	API_SCOPE(NEED_LIVE);
+	const struct range *r = memory_range(dptr);
+
+	if (!r)
+		return CUDA_ERROR_NOT_FOUND;
+	if (pbase)
+		*pbase = r->base;
+	if (psize)
+		*psize = r->size;
+	return CUDA_SUCCESS;
+}
+
+/* ---- pointer attributes ---- */
+
+/* Attributes that hold for reserved addresses without memory too. */
+static CUresult pointer_block_attribute(void *data, CUpointer_attribute attribute, uint64_t address)
+{
+	const struct block *b = memory_block(address);
+	const struct range *r = memory_range(address);
+	bool reserved = b && b->kind == BLOCK_RESERVATION;
+
+	if (attribute == CU_POINTER_ATTRIBUTE_MAPPED) {
+		*(int *)data =
+			r != NULL; /* writes 4 bytes, as the documentation's bool does not say */
+		return CUDA_SUCCESS;
+	}
+	if (!r && !reserved)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (attribute == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR)
+		*(CUdeviceptr *)data = reserved ? b->base : r->base;
+	else
+		*(size_t *)data = reserved ? b->size : r->size;
+	return CUDA_SUCCESS;
+}
+
+static CUresult pointer_range_attribute(void *data, CUpointer_attribute attribute, uint64_t address)
+{
+	const struct range *r = memory_range(address);
+
+	if (!r)
+		return CUDA_ERROR_INVALID_VALUE;
+	switch ((int)attribute) {
+	case CU_POINTER_ATTRIBUTE_CONTEXT:
+		*(CUcontext *)data = (CUcontext)r->owner; /* NULL for VMM memory */
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+		*(unsigned *)data =
+			r->kind == RANGE_PINNED ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+		*(CUdeviceptr *)data = address;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+		if (r->kind != RANGE_PINNED)
+			return CUDA_ERROR_INVALID_VALUE;
+		*(void **)data = (void *)address;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+	case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+		*(unsigned long long *)data = r->id;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+		*(int *)data = 0;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+	case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+	case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
+		*(int *)data = 0;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+		*(unsigned long long *)data = 0;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+		*(CUmemAccess_flags *)data = r->accessible ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+							   : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+		*(CUmemoryPool *)data = NULL;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+		*(size_t *)data = r->size;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+		*(CUdeviceptr *)data = r->base;
+		return CUDA_SUCCESS;
+	default:
+		softgpu_log(SOFTGPU_LOG_ERROR,
+			    "cuPointerGetAttribute: attribute %d is not supported", attribute);
+		return CUDA_ERROR_NOT_SUPPORTED;
+	}
+}
+
+static CUresult pointer_attribute(void *data, CUpointer_attribute attribute, uint64_t address)
+{
+	if (!data || attribute < 1)
+		return CUDA_ERROR_INVALID_VALUE;
+	switch (attribute) {
+	case CU_POINTER_ATTRIBUTE_MAPPED:
+	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+		return pointer_block_attribute(data, attribute, address);
+	default:
+		return pointer_range_attribute(data, attribute, address);
+	}
+}
+
+API cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr ptr)
+{
+	API_SCOPE(NEED_LIVE);
+	return pointer_attribute(data, attribute, ptr);
+}
+
+/* Zero where cuPointerGetAttribute would fail: this entry does not fail for a pointer of the host.
+ */
+API cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute *attributes, void **data,
+			   CUdeviceptr ptr)
+{
+	API_SCOPE(NEED_LIVE);
+	if (!numAttributes || !attributes || !data)
+		return CUDA_ERROR_INVALID_VALUE;
+	for (unsigned i = 0; i < numAttributes; i++) {
+		CUresult result = pointer_attribute(data[i], attributes[i], ptr);
+
+		if (result == CUDA_SUCCESS)
+			continue;
+		if (!data[i] || result == CUDA_ERROR_NOT_SUPPORTED)
+			return result;
+		switch (attributes[i]) {
+		case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+			*(unsigned *)data[i] = 0;
+			break;
+		case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+			*(int *)data[i] = -2; /* CU_DEVICE_INVALID */
+			break;
+		case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+		case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+		case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+		case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+		case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+			*(int *)data[i] = 0;
+			break;
+		default:
+			*(uint64_t *)data[i] = 0;
+		}
+	}
+	return CUDA_SUCCESS;
+}
+
+/* ---- copies and fills: done when the call returns, whatever the stream ---- */
+
+/*
+ * A host pointer that is none but a device address would crash the program; a driver sees it. A
+ * number that is both (device addresses are of their own) counts as the host's.
+ */
+static bool host_valid(const void *p, size_t size)
+{
+	if (!p)
+		return false;
+	return !memory_block((uint64_t)p) || backing_is_mapped(p, size);
+}
+
+static CUresult copy_in(CUdeviceptr to, const void *from, size_t size)
+{
+	if (size && !host_valid(from, size))
+		return CUDA_ERROR_INVALID_VALUE;
+	return api_errno(memory_write(to, from, size));
+}
+
+static CUresult copy_out(void *to, CUdeviceptr from, size_t size)
+{
+	if (size && !host_valid(to, size))
+		return CUDA_ERROR_INVALID_VALUE;
+	return api_errno(memory_read(to, from, size));
+}
+
+static CUresult set_words(CUdeviceptr to, unsigned value, size_t count)
+{
+	return to % 4 ? CUDA_ERROR_INVALID_VALUE : api_errno(memory_set(to, value, 4, count));
+}
+
+#define CHECK_STREAM(stream)                                    \
+	do {                                                    \
+		if (!stream_valid(stream, api.context->handle)) \
+			return CUDA_ERROR_INVALID_HANDLE;       \
+	} while (0)
+
+API cuMemcpyHtoD_v2(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount)
+{
+	API_SCOPE(NEED_LIVE);
+	return copy_in(dstDevice, srcHost, ByteCount);
+}
+
+API cuMemcpyDtoH_v2(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount)
+{
+	API_SCOPE(NEED_LIVE);
+	return copy_out(dstHost, srcDevice, ByteCount);
+}
+
+API cuMemcpyDtoD_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount)
+{
+	API_SCOPE(NEED_LIVE);
+	return api_errno(memory_move(dstDevice, srcDevice, ByteCount));
+}
+
+API cuMemcpyHtoDAsync_v2(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount,
+			 CUstream hStream)
+{
+	API_SCOPE(NEED_LIVE);
+	CHECK_STREAM(hStream);
+	return copy_in(dstDevice, srcHost, ByteCount);
+}
+
+API cuMemcpyDtoHAsync_v2(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount, CUstream hStream)
+{
+	API_SCOPE(NEED_LIVE);
+	CHECK_STREAM(hStream);
+	return copy_out(dstHost, srcDevice, ByteCount);
+}
+
+API cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount,
+			 CUstream hStream)
+{
+	API_SCOPE(NEED_LIVE);
+	CHECK_STREAM(hStream);
+	return api_errno(memory_move(dstDevice, srcDevice, ByteCount));
+}
+
+API cuMemsetD8_v2(CUdeviceptr dstDevice, unsigned char uc, size_t N)
+{
+	API_SCOPE(NEED_LIVE);
+	return api_errno(memory_set(dstDevice, uc, 1, N));
+}
+
+API cuMemsetD32_v2(CUdeviceptr dstDevice, unsigned int ui, size_t N)
+{
+	API_SCOPE(NEED_LIVE);
+	return set_words(dstDevice, ui, N);
+}
+
+API cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t N, CUstream hStream)
+{
+	API_SCOPE(NEED_LIVE);
+	CHECK_STREAM(hStream);
+	return api_errno(memory_set(dstDevice, uc, 1, N));
+}
+
+API cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, size_t N, CUstream hStream)
+{
+	API_SCOPE(NEED_LIVE);
+	CHECK_STREAM(hStream);
+	return set_words(dstDevice, ui, N);
+}

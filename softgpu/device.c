@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* Settings from the environment, the API lock, fork. */
+#include "softgpu/device.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/environment.h"
+#include "softgpu/backing.h"
+#include "softgpu/log.h"
+#include "softgpu/memory.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool initialised, forked;
+static struct device_settings settings;
+
+const struct device_settings *device_settings(void)
+{
+	return &settings;
+}
+
+static bool setting_number(enum environment_id id, uint64_t max, uint64_t *out)
+{
+	const char *text = environment_get(id);
+	unsigned shift = 0;
+	char *end;
+
+	if (!text)
+		return true;
+	errno = 0;
+	*out = strtoull(text, &end, 0);
+	if (id == ENVIRONMENT_SOFTGPU_MEMORY && *end && !end[1]) {
+		const char *suffix = strchr("KMGT", *end);
+
+		shift = suffix ? 10 * (unsigned)(suffix - "KMGT" + 1) : 0;
+		end += suffix != NULL;
+	}
+	if (errno || end == text || *end || *text == '-' || *out > max >> shift) {
+		softgpu_log(SOFTGPU_LOG_ERROR, "%s=%s is no number from 0 to %llu",
+			    environment_name(id), text, (unsigned long long)max);
+		return false;
+	}
+	*out <<= shift;
+	return true;
+}
+
+static bool setting_word(enum environment_id id, const char *const *words, size_t count, int *out)
+{
+	const char *text = environment_get(id);
+
+	if (!text)
+		return true;
+	for (size_t i = 0; i < count; i++) {
+		if (!strcmp(text, words[i])) {
+			*out = (int)i;
+			return true;
+		}
+	}
+	softgpu_log(SOFTGPU_LOG_ERROR, "%s=%s: not one of the known words (%s …)",
+		    environment_name(id), text, words[0]);
+	return false;
+}
+
+static CUresult settings_read(void)
+{
+	static const char *const levels[] = {"quiet", "error", "info"};
+	static const char *const contracts[] = {"may", "off"};
+	int level = SOFTGPU_LOG_ERROR, contract = CONTRACT_MAY;
+	uint64_t total = memory_total(), fill = backing_fill();
+	const char *blocking = getenv("CUDA_LAUNCH_BLOCKING");
+
+	if (!setting_word(ENVIRONMENT_SOFTGPU_LOG, levels, 3, &level) ||
+	    !setting_word(ENVIRONMENT_SOFTGPU_CONTRACT, contracts, 2, &contract) ||
+	    !setting_number(ENVIRONMENT_SOFTGPU_MEMORY, MEMORY_ADDRESS_END / 2, &total) ||
+	    !setting_number(ENVIRONMENT_SOFTGPU_FILL, 255, &fill) ||
+	    !setting_number(ENVIRONMENT_SOFTGPU_SEED, UINT64_MAX, &settings.seed) ||
+	    !setting_number(ENVIRONMENT_SOFTGPU_QUOTA, UINT64_MAX, &settings.quota))
+		return CUDA_ERROR_INVALID_VALUE;
+	softgpu_log_set_level((enum softgpu_log_level)level);
+	settings.contract = (enum machine_contract)contract;
+	settings.blocking = blocking && strcmp(blocking, "0") != 0 && *blocking;
+	memory_set_total(total);
+	backing_set_fill((uint8_t)fill);
+	return CUDA_SUCCESS;
+}
+
+/* The child holds a copy of a device in an unknown state: it may not use it, as on a GPU. */
+static void fork_child(void)
+{
+	pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+
+	lock = fresh;
+	forked = true;
+}
+
+CUresult device_init(void)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	pthread_mutex_lock(&lock);
+	if (forked) {
+		result = CUDA_ERROR_NOT_INITIALIZED;
+	} else if (!initialised) {
+		result = settings_read();
+		if (result == CUDA_SUCCESS && pthread_atfork(NULL, NULL, fork_child))
+			result = CUDA_ERROR_OUT_OF_MEMORY;
+		initialised = result == CUDA_SUCCESS;
+	}
+	pthread_mutex_unlock(&lock);
+	return result;
+}
+
+struct api_scope api_enter(enum api_need need)
+{
+	struct api_scope scope = {CUDA_SUCCESS, NULL};
+	CUcontext current;
+
+	pthread_mutex_lock(&lock);
+	if (!initialised || forked) {
+		scope.result = CUDA_ERROR_NOT_INITIALIZED;
+	} else if (need != NEED_INIT) {
+		current = context_current();
+		scope.context = context_get(current);
+		if (!current)
+			scope.result = CUDA_ERROR_INVALID_CONTEXT;
+		else if (!scope.context)
+			scope.result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+		else if (need == NEED_LIVE)
+			scope.result = scope.context->lost;
+	}
+	return scope;
+}
+
+void api_leave(struct api_scope *scope)
+{
+	(void)scope;
+	pthread_mutex_unlock(&lock);
+}
+
+CUresult api_errno(int code)
+{
+	switch (code) {
+	case 0:
+		return CUDA_SUCCESS;
+	case -ENOMEM:
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	default:
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* The one device: its state, its settings, and the gate that every API call passes. */
+#ifndef SOFTGPU_DEVICE_H
+#define SOFTGPU_DEVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "drv/entries.h"
+#include "softgpu/context.h"
+#include "softgpu/machine.h"
+
+#define DEVICE_NAME            "kernelab software device"
+#define DEVICE_ARCH            90u
+#define DEVICE_SHARED_DEFAULT  (48 * 1024)  /* a block, without opting in */
+#define DEVICE_SHARED_OPTIN    (227 * 1024) /* a block, with it */
+#define DEVICE_SHARED_SM       (228 * 1024)
+#define DEVICE_SHARED_SYSTEM   1024 /* a block, taken by the driver */
+#define DEVICE_MULTIPROCESSORS 132  /* as the GPUs of that architecture: kernels size grids by it \
+				     */
+#define DEVICE_THREADS_SM 2048
+#define DEVICE_BLOCKS_SM  32
+#define DEVICE_REGISTERS  65536
+
+struct device_settings { /* from the environment, read by cuInit */
+	enum machine_contract contract;
+	uint64_t seed, quota;
+	bool blocking; /* CUDA_LAUNCH_BLOCKING: a launch returns its own fault */
+};
+const struct device_settings *device_settings(void);
+
+/* Reads the environment. CUDA_ERROR_INVALID_VALUE with a log line that names the variable. */
+CUresult device_init(void);
+
+/* What a call needs before it may run. */
+enum api_need {
+	NEED_INIT,    /* cuInit */
+	NEED_CONTEXT, /* and a valid current context */
+	NEED_LIVE     /* that no fault has ended */
+};
+
+struct api_scope {
+	CUresult result; /* CUDA_SUCCESS: go on; else what the call returns */
+	struct context *context;
+};
+
+/*
+ * Takes the one lock of the API and checks. In a child of fork every call returns
+ * CUDA_ERROR_NOT_INITIALIZED, as with a real driver.
+ */
+struct api_scope api_enter(enum api_need need);
+void api_leave(struct api_scope *scope);
+
+/* First line of an entry: `api` names the scope, and what is needed holds behind it. */
+#define API_SCOPE(need)                                                             \
+	__attribute__((cleanup(api_leave))) struct api_scope api = api_enter(need); \
+	if (api.result != CUDA_SUCCESS)                                             \
+	return api.result
+
+/* A function of libcuda.so.1. */
+#define API __attribute__((visibility("default"))) CUresult
+
+/* 0, -EINVAL, -ENOMEM … as a CUresult. */
+CUresult api_errno(int code);
+
+#endif

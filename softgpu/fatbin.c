@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* Walks the entries of a fatbin. */
+#include "softgpu/fatbin.h"
+
+#include <errno.h>
+#include <lz4.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "softgpu/backing.h"
+
+#define WRAPPER_MAGIC   0x466243b1u
+#define CONTAINER_MAGIC 0xba55ed50u
+#define ENTRY_MAX_BYTES (1u << 30)
+
+struct wrapper {
+	uint32_t magic, version;
+	const void *data;
+	const void *unused;
+};
+
+struct container {
+	uint32_t magic;
+	uint16_t version, header_bytes;
+	uint64_t bytes;
+};
+_Static_assert(sizeof(struct container) == FATBIN_HEADER_BYTES, "container header");
+
+struct entry {
+	uint16_t kind, version;
+	uint32_t header_bytes;
+	uint64_t bytes; /* that follow the header, padded */
+	uint32_t compressed_bytes, unknown1;
+	uint16_t minor, major;
+	uint32_t arch;
+	uint32_t name_offset, name_bytes;
+	uint64_t flags, unknown2;
+	uint64_t plain_bytes; /* of a compressed entry */
+};
+_Static_assert(sizeof(struct entry) == 64, "entry header");
+
+#define FLAG_LZ4  0x2000u
+#define FLAG_ZSTD 0x8000u
+
+const void *fatbin_unwrap(const void *data, size_t size)
+{
+	const struct wrapper *w = data;
+
+	if (size != SIZE_MAX || !backing_is_mapped(data, sizeof(*w)) || w->magic != WRAPPER_MAGIC ||
+	    !backing_is_mapped(w->data, FATBIN_HEADER_BYTES))
+		return data;
+	return w->data;
+}
+
+bool fatbin_detect(const void *data)
+{
+	return ((const struct container *)data)->magic == CONTAINER_MAGIC;
+}
+
+size_t fatbin_measure(const void *data)
+{
+	const struct container *c = data;
+	size_t bytes;
+
+	return __builtin_add_overflow(c->bytes, c->header_bytes, &bytes) ? SIZE_MAX - 1 : bytes;
+}
+
+static int entry_unpack(const struct entry *e, struct fatbin_entry *out, size_t offset,
+			struct error *err)
+{
+	int n;
+
+	if (!e->plain_bytes || e->plain_bytes > ENTRY_MAX_BYTES || e->compressed_bytes > out->size)
+		return error_set(err, EINVAL, offset, "fatbin entry with bad compressed size");
+	out->owned = malloc(e->plain_bytes);
+	if (!out->owned)
+		return error_set(err, ENOMEM, offset, "out of memory for a fatbin entry");
+	n = LZ4_decompress_safe(out->data, out->owned, (int)e->compressed_bytes,
+				(int)e->plain_bytes);
+	if (n != (int)e->plain_bytes) {
+		free(out->owned);
+		out->owned = NULL;
+		return error_set(err, EINVAL, offset, "fatbin entry does not decompress");
+	}
+	out->data = out->owned;
+	out->size = e->plain_bytes;
+	return 0;
+}
+
+int fatbin_next(const void *data, size_t size, size_t *cursor, struct fatbin_entry *out,
+		struct error *err)
+{
+	const struct container *c = data;
+	struct entry e;
+	int rc;
+
+	if (!*cursor)
+		*cursor = c->header_bytes;
+	if (*cursor >= size)
+		return 0;
+	if (size - *cursor < sizeof(e))
+		return error_set(err, EINVAL, *cursor, "fatbin ends within an entry's header");
+	memcpy(&e, (const char *)data + *cursor, sizeof(e));
+	if (e.header_bytes < sizeof(e) || e.header_bytes > size - *cursor ||
+	    e.bytes > size - *cursor - e.header_bytes)
+		return error_set(err, EINVAL, *cursor, "fatbin entry leads outside the fatbin");
+	*out = (struct fatbin_entry){.kind = e.kind,
+				     .arch = e.arch,
+				     .zstd = e.flags & FLAG_ZSTD,
+				     .data = (const char *)data + *cursor + e.header_bytes,
+				     .size = e.bytes};
+	if (e.flags & FLAG_LZ4) {
+		rc = entry_unpack(&e, out, *cursor, err);
+		if (rc)
+			return rc;
+	}
+	*cursor += e.header_bytes + e.bytes;
+	return 1;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* Images: measuring, choosing, recovering PTX. */
+#include "softgpu/image.h"
+
+#include <ctype.h>
+#include <elf.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base.h"
+#include "softgpu/backing.h"
+#include "softgpu/fatbin.h"
+
+#define IMAGE_MAX_BYTES ((size_t)1 << 30)
+
+/* Whether [data, data + need) may be read. */
+static bool readable(const void *data, size_t size, size_t need)
+{
+	if (size != SIZE_MAX)
+		return need <= size;
+	return need <= IMAGE_MAX_BYTES && backing_is_mapped(data, need);
+}
+
+/* The .target of PTX text as a number; 0 if there is none. Skips comments. */
+static uint32_t ptx_target(const char *text, size_t size)
+{
+	const char *at = memmem(text, size, ".target", 7);
+	const char *end = text + size;
+
+	while (at) {
+		const char *line = at;
+
+		while (line > text && line[-1] != '\n')
+			line--;
+		while (line < at && isspace((unsigned char)*line))
+			line++;
+		if (line == at)
+			break;
+		at = memmem(at + 7, (size_t)(end - at - 7), ".target", 7);
+	}
+	at = at ? memmem(at, (size_t)(end - at), "sm_", 3) : NULL;
+	return at ? (uint32_t)strtoul(at + 3, NULL, 10) : 0;
+}
+
+static enum image_verdict ptx_open(struct image *out, const char *text, size_t size, uint32_t arch,
+				   struct error *err)
+{
+	uint32_t target = ptx_target(text, size);
+
+	if (target > arch) {
+		error_set(err, ENOEXEC, ERROR_NO_OFFSET, "PTX for sm_%u: the device is sm_%u",
+			  target, arch);
+		return IMAGE_NO_BINARY;
+	}
+	out->ptx = malloc(size + 1);
+	if (!out->ptx) {
+		error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory for %zu bytes of PTX", size);
+		return IMAGE_NO_MEMORY;
+	}
+	memcpy(out->ptx, text, size);
+	out->ptx[size] = 0;
+	out->ptx_size = size;
+	return IMAGE_OK;
+}
+
+static enum image_verdict cubin_open(struct image *out, const void *data, size_t size,
+				     uint32_t arch, struct error *err)
+{
+	struct cubin *c;
+	int rc = cubin_parse(&c, data, size, err);
+	enum image_verdict verdict;
+
+	if (rc)
+		return rc == -ENOMEM ? IMAGE_NO_MEMORY : IMAGE_INVALID;
+	if (c->arch / 10 != arch / 10 || c->arch > arch) {
+		error_set(err, ENOEXEC, ERROR_NO_OFFSET,
+			  "cubin for sm_%u: the device is sm_%u, and a cubin runs on its own major "
+			  "architecture only%s",
+			  c->arch, arch, c->ptx ? " (its PTX could be loaded by itself)" : "");
+		cubin_free(c);
+		return IMAGE_NO_BINARY;
+	}
+	if (!c->ptx) {
+		error_set(err, ENOEXEC, ERROR_NO_OFFSET,
+			  "cubin without PTX (no .nv_debug_ptx_txt: ptxas ran without -lineinfo); "
+			  "the software device executes PTX only");
+		cubin_free(c);
+		return IMAGE_NO_BINARY;
+	}
+	verdict = ptx_open(out, c->ptx, c->ptx_size, arch, err);
+	if (verdict == IMAGE_OK)
+		out->cubin = c;
+	else
+		cubin_free(c);
+	return verdict;
+}
+
+/* Bytes of an ELF file in memory, from its headers; 0 if it is none or not readable. */
+static size_t elf_measure(const void *data, size_t size)
+{
+	const Elf64_Ehdr *e = data;
+	uint64_t end, part;
+
+	if (!readable(data, size, sizeof(*e)) || e->e_ident[EI_CLASS] != ELFCLASS64 ||
+	    e->e_shentsize != sizeof(Elf64_Shdr))
+		return 0;
+	part = (uint64_t)e->e_shnum * sizeof(Elf64_Shdr);
+	if (__builtin_add_overflow(e->e_shoff, part, &end) || end < sizeof(*e) ||
+	    !readable(data, size, end))
+		return 0;
+	for (unsigned i = 0; i < e->e_shnum; i++) {
+		Elf64_Shdr s;
+
+		memcpy(&s, (const char *)data + e->e_shoff + i * sizeof(s), sizeof(s));
+		if (s.sh_type == SHT_NOBITS || s.sh_type == SHT_NULL)
+			continue;
+		if (__builtin_add_overflow(s.sh_offset, s.sh_size, &part))
+			return 0;
+		end = part > end ? part : end;
+	}
+	if (e->e_phnum) {
+		if (__builtin_add_overflow(e->e_phoff, (uint64_t)e->e_phnum * e->e_phentsize,
+					   &part))
+			return 0;
+		end = part > end ? part : end;
+	}
+	return readable(data, size, end) ? end : 0;
+}
+
+/* Length of NUL-terminated text; 0 if it is no text or has no end. */
+static size_t text_measure(const char *data, size_t size)
+{
+	size_t max = size == SIZE_MAX ? IMAGE_MAX_BYTES : size;
+	const char *end = memchr(data, 0, max);
+	size_t n = end ? (size_t)(end - data) : size == SIZE_MAX ? 0 : size;
+
+	return n && memmem(data, n, ".version", 8) ? n : 0;
+}
+
+/* Keeps a copy of a PTX entry that is better than what *ptx holds. */
+static bool fatbin_keep_ptx(const struct fatbin_entry *entry, char **ptx, uint32_t *arch)
+{
+	char *copy = strndup(entry->data, entry->size);
+
+	if (!copy)
+		return false;
+	free(*ptx);
+	*ptx = copy;
+	*arch = entry->arch;
+	return true;
+}
+
+static enum image_verdict fatbin_open(struct image *out, const void *data, size_t size,
+				      uint32_t arch, struct error *err)
+{
+	enum image_verdict verdict = IMAGE_NO_BINARY;
+	_cleanup_free_ char *ptx = NULL;
+	uint32_t ptx_arch = 0;
+	struct fatbin_entry entry;
+	size_t cursor = 0;
+	int rc;
+
+	error_set(err, ENOEXEC, ERROR_NO_OFFSET, "fatbin has no cubin or PTX for sm_%u", arch);
+	while ((rc = fatbin_next(data, size, &cursor, &entry, err)) > 0) {
+		bool cubin = entry.kind == FATBIN_CUBIN && entry.arch / 10 == arch / 10;
+		bool text = entry.kind == FATBIN_PTX && entry.arch <= arch && entry.arch > ptx_arch;
+
+		if ((cubin || text) && entry.zstd)
+			error_set(err, ENOTSUP, ERROR_NO_OFFSET,
+				  "fatbin entry for sm_%u is compressed with zstd, which the "
+				  "software device does not read (fatbinary --compress-mode=none)",
+				  entry.arch);
+		else if (cubin)
+			verdict = cubin_open(out, entry.data, entry.size, arch, err);
+		else if (text && !fatbin_keep_ptx(&entry, &ptx, &ptx_arch))
+			verdict = IMAGE_NO_MEMORY;
+		free(entry.owned);
+		if (verdict == IMAGE_OK || verdict == IMAGE_NO_MEMORY)
+			return verdict;
+	}
+	if (rc < 0)
+		return rc == -ENOMEM ? IMAGE_NO_MEMORY : IMAGE_INVALID;
+	return ptx ? ptx_open(out, ptx, strlen(ptx), arch, err) : verdict;
+}
+
+enum image_verdict image_open(struct image *out, const void *data, size_t size, uint32_t arch,
+			      struct error *err)
+{
+	size_t bytes;
+
+	*out = (struct image){0};
+	if (readable(data, size, SELFMAG) && !memcmp(data, ELFMAG, SELFMAG)) {
+		bytes = elf_measure(data, size);
+		if (bytes)
+			return cubin_open(out, data, bytes, arch, err);
+		error_set(err, EINVAL, 0, "ELF image with headers that lead outside it");
+		return IMAGE_INVALID;
+	}
+	data = fatbin_unwrap(data, size);
+	if (readable(data, size, FATBIN_HEADER_BYTES) && fatbin_detect(data)) {
+		bytes = fatbin_measure(data);
+		if (readable(data, size, bytes))
+			return fatbin_open(out, data, bytes, arch, err);
+		error_set(err, EINVAL, 0, "fatbin that leads outside its memory");
+		return IMAGE_INVALID;
+	}
+	bytes = readable(data, size, 1) ? text_measure(data, size) : 0;
+	if (bytes)
+		return ptx_open(out, data, bytes, arch, err);
+	error_set(err, EINVAL, 0, "image is neither PTX text, cubin nor fatbin");
+	return IMAGE_INVALID;
+}
+
+void image_close(struct image *image)
+{
+	free(image->ptx);
+	if (image->cubin)
+		cubin_free(image->cubin);
+	*image = (struct image){0};
+}
