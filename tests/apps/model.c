@@ -33,8 +33,12 @@ static CUdeviceptr allocate(struct pool *pool, size_t bytes)
 {
 	CUdeviceptr at;
 
-	if (!pool->segment)
+	if (!pool->segment) {
+		/* As in a long run, memory holds something before it is first written. */
 		CHECK(cuMemAlloc_v2(&pool->segment, SEGMENT_BYTES));
+		CHECK(cuMemsetD8Async(pool->segment, 0xa5, SEGMENT_BYTES, cu.stream));
+		CHECK(cuStreamSynchronize(cu.stream));
+	}
 	at = pool->segment + pool->used_bytes;
 	pool->used_bytes += (bytes + ROUND_BYTES - 1) / ROUND_BYTES * ROUND_BYTES;
 	if (pool->used_bytes > SEGMENT_BYTES)
