@@ -3,9 +3,9 @@
 
 make-kernels.py replaces `old` by `new` (same number of lines, so that the family's source line
 stays) and compiles the edited kernel alone with side A's Triton.
-test_end_to_end.py captures the unedited kernels as A, the edited one as B, and checks `bucket` and,
-where given, `rule` of the family `kernel`; every other family must be bucket 1. The replayed launches
-are the same, so nothing but the edit can move a family.
+test_pairs.py captures the unedited kernels as A, the edited one as B, and checks that the family
+`kernel` lands in `bucket` by one of `rules`, and every other family in bucket 1. The replayed
+launches are the same, so nothing but the edit can move a family.
 """
 
 EDITS = {
@@ -16,6 +16,7 @@ EDITS = {
         "old": "        k = step * BK + tl.arange(0, BK)\n",
         "new": "        k = (steps - 1 - step) * BK + tl.arange(0, BK)\n",
         "bucket": 2,
+        "rules": ["9"],
     },
     "benign-layernorm-one-pass": {
         "kernel": "layernorm_fwd",
@@ -23,6 +24,7 @@ EDITS = {
         "old": "    var = tl.sum(d * d, axis=0) / width\n    r = tl.rsqrt(var + eps)\n",
         "new": "    var = tl.sum(v * v, axis=0) / width - mu * mu\n    r = tl.rsqrt(var + eps)\n",
         "bucket": 2,
+        "rules": ["9"],
     },
     "benign-column-sum-tree": {
         "kernel": "column_sum",
@@ -30,6 +32,7 @@ EDITS = {
         "old": "        row = step * BR + tl.arange(0, BR)\n",
         "new": "        row = (steps - 1 - step) * BR + tl.arange(0, BR)\n",
         "bucket": 2,
+        "rules": ["9"],
     },
     # ---- bugs ----
     "bug-softmax-tail-mask": {
@@ -40,6 +43,7 @@ EDITS = {
         "new": "    v = tl.load(logits + row * pitch + col, mask=col < classes, other=0.0)\n"
                "    v +=",
         "bucket": 3,
+        "rules": ["9"],
     },
     "bug-matmul-last-k-tile": {
         "kernel": "matmul",
@@ -47,6 +51,7 @@ EDITS = {
         "old": "    steps = tl.cdiv(K, BK)\n",
         "new": "    steps = K // BK\n",
         "bucket": 3,
+        "rules": ["9"],
     },
     "bug-gelu-store-mask": {
         "kernel": "bias_gelu",
@@ -54,6 +59,6 @@ EDITS = {
         "old": "    tl.store(y + i, 0.5 * z * (1.0 + tl.erf(z * 0.7071067811865476)), mask=mask)\n",
         "new": "    tl.store(y + i, 0.5 * z * (1.0 + tl.erf(z * 0.7071067811865476)))\n",
         "bucket": 3,
-        "rule": "0",
+        "rules": ["0"],
     },
 }

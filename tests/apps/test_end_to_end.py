@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""The whole tool on the training program: A against A, and the demo's A against B."""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import whole_tool
+
+if len(sys.argv) != 2:
+    sys.exit("usage: test_end_to_end.py BUILD_DIR")
+tool = whole_tool.Tool(sys.argv[1])
+
+# Launches of a step: 6 products, 4 transposes, 4 column sums, one of each other family. Recorded is
+# the first of each config and shape class: 18 products (3 configs), 4 transposes, 2 column sums (three
+# of the four are alike) and 12 others. Seen: the first step sweeps 6 shapes × 3 configs × 3 launches.
+RECORDED = {"matmul": 18, "transpose": 4, "column_sum": 2}
+STEPS = 4
+SEEN = STEPS * (6 + 4 + 4 + 12) + 6 * 3 * 3
+
+
+def check_suite(bundle):
+    """`ls` names every family, its arguments and its configs."""
+    suite = json.loads(tool.run([tool.kernelab, "ls", "--json", bundle], 0).stdout)
+    text = json.dumps(suite)
+    for family in whole_tool.FAMILIES:
+        tool.expect(f'"{family}"' in text, f"ls does not name {family}")
+    tool.expect("kernels.py" in text and '"lda"' in text and '"triton"' in text,
+                "ls lacks source, argument names or origin")
+
+
+def check_plain_output(done):
+    """A captured run prints what a plain run prints."""
+    plain = tool.run([tool.train, "--config", "0", "--steps", str(STEPS), "--kernels",
+                      os.path.join(whole_tool.DATA, "a")], 0,
+                     LD_LIBRARY_PATH=os.path.join(tool.build, "softgpu"))
+    tool.expect(plain.stdout == done.stdout and plain.stdout.count("\n") == STEPS,
+                f"stdout under capture differs:\n{done.stdout}{plain.stdout}")
+
+
+def check_launches(families):
+    for name, family in families.items():
+        launches = family["coverage"]["launches"]
+        want = RECORDED.get(name, 1)
+        tool.expect(launches == want, f"{name}: {launches} launches replayed, expected {want}")
+    tool.expect(families["matmul"]["coverage"]["configs"] == 3, "matmul has not three configs")
+
+
+def a_against_a(folder):
+    a = os.path.join(folder, "a")
+    check_plain_output(tool.capture(a, "a", steps=STEPS))
+    check_suite(a)
+    report, families, _ = tool.diff(a, "recorded", os.path.join(folder, "aa.json"), 0)
+    tool.expect(families.keys() == whole_tool.FAMILIES, f"A against A names {sorted(families)}")
+    tool.check_proved(families)
+    check_launches(families)
+    for name, family in families.items():
+        tool.expect(family["bucket"] == 1, f"A against A: {name} is in bucket {family['bucket']}: "
+                    f"{family['evidence']}")
+    tool.expect("PTX level" in (report["device"]["mark"] or ""), "no mark of the software device")
+
+
+def demo(folder):
+    out = os.path.join(folder, "demo")
+    done = subprocess.run(["sh", os.path.join(whole_tool.HERE, "demo.sh"), tool.build, out, "soft"],
+                          capture_output=True, text=True, timeout=900)
+    tool.expect(done.returncode == 1, f"demo: status {done.returncode}, expected 1\n"
+                f"{done.stdout}{done.stderr}")
+    with open(os.path.join(out, "verdict.json"), encoding="utf-8") as f:
+        report = json.load(f)
+    families = {f["name"]: f for f in report["families"]}
+    tool.expect(families.keys() == whole_tool.FAMILIES and
+                len(report["families"]) == len(families), f"the demo names {sorted(families)}")
+    tool.check_proved(families)
+    buckets = {name: f["bucket"] for name, f in families.items()}
+    print(sorted(buckets.items(), key=lambda item: (-item[1], item[0])))
+    tool.expect(buckets.get("softmax_xent") == 3, "the dropped tail mask is not in bucket 3")
+    tool.expect(buckets.get("column_sum") == 2, "the reordered sum is not in bucket 2")
+    for name in ("bias_gelu", "xent_bwd", "gelu_bwd", "adam", "cast_bf16"):
+        tool.expect(buckets.get(name) == 1, f"{name}: same PTX and machine code, not in bucket 1")
+    tool.expect(report["counts"]["suspicious"] == 1 and not report["counts"]["unproven"],
+                f"the demo's counts: {report['counts']}")
+    for name in families:
+        tool.expect(re.search(rf"\b{name}\b", done.stdout), f"the demo's table lacks {name}")
+
+
+with tempfile.TemporaryDirectory(prefix="kernelab-whole-") as temporary:
+    a_against_a(temporary)
+    demo(temporary)
+tool.finish()
