@@ -49,15 +49,22 @@ struct bundle_writer {
  * The program may have closed our descriptor and got its number for a file of its own; and a write
  * beyond RLIMIT_FSIZE would raise SIGXFSZ in it.
  */
-static int may_write(const struct bundle_writer *w, uint64_t bytes)
+static int still_ours(const struct bundle_writer *w)
 {
-	struct rlimit limit;
 	struct stat st;
 
 	if (fstat(w->fd, &st))
 		return -errno;
-	if (st.st_dev != w->device || st.st_ino != w->inode)
-		return -EBADF;
+	return st.st_dev == w->device && st.st_ino == w->inode ? 0 : -EBADF;
+}
+
+static int may_write(const struct bundle_writer *w, uint64_t bytes)
+{
+	struct rlimit limit;
+	int status = still_ours(w);
+
+	if (status)
+		return status;
 	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY &&
 	    w->offset + bytes > limit.rlim_cur)
 		return -EFBIG;
@@ -402,7 +409,7 @@ int bundle_writer_close(struct bundle_writer *w)
 		pthread_mutex_unlock(&w->file);
 	}
 	/* Some file systems report a full disk only here. */
-	if (close(w->fd) && !status && errno != EINTR)
+	if (!still_ours(w) && close(w->fd) && !status && errno != EINTR)
 		status = -errno;
 	w->fd = -1;
 	bundle_writer_abandon(w);
@@ -416,7 +423,7 @@ void bundle_writer_abandon(struct bundle_writer *w)
 
 	if (!w)
 		return;
-	if (w->fd >= 0)
+	if (w->fd >= 0 && !still_ours(w))
 		close(w->fd);
 	for (struct chunk_scratch *s = w->scratch; s; s = next) {
 		next = s->next;
