@@ -39,8 +39,9 @@ struct suite_member {
 	const struct triton_kernel *triton; /* metadata; NULL without */
 	const struct cubin *cubin;          /* NULL where the image is no cubin */
 	const struct cubin_kernel *code;    /* the entry in it; NULL without cubin */
-	struct hash128 special;             /* triton_kernel.special; zero without metadata */
-	struct hash128 code_hash;           /* cubin_kernel.code; zero without cubin */
+	const char *problem; /* why metadata or cubin could not be read (they are NULL then); "" */
+	struct hash128 special;   /* triton_kernel.special; zero without metadata */
+	struct hash128 code_hash; /* cubin_kernel.code; zero without cubin */
 	struct hash128
 		ptx_hash; /* ptx_canonical_hash of .ptx, else of the image's own; zero without */
 	const struct record_launch **launches; /* recorded ones, by seq */
@@ -94,18 +95,19 @@ struct suite {
 	size_t family_count;
 	struct suite_missing *missing;
 	size_t missing_count;
+	size_t unused_images;    /* without Triton metadata, and no kernel of them was used */
 	uint64_t seen, recorded; /* of the families; what `missing` lists comes on top */
 	struct suite_private *priv;
 };
 
 /*
  * Builds the suite of `count` open bundles (captures). Reads every image and its metadata. Points
- * into the bundles: free it before they are closed. An image whose metadata or cubin cannot be
- * parsed is an error that names bundle and image; kernels without Triton metadata are families of
- * their own (entry + parameter layout, config = machine code). 0 or -errno.
+ * into the bundles: free it before they are closed. Kernels without (readable) Triton metadata are
+ * families of their own: entry + parameter layout, config = machine code. 0; -ENOMEM; -EINVAL for a
+ * bundle whose records do not fit together (a launch of a kernel that is not there), with err.
  */
 int suite_build(struct suite **out, struct bundle *const *bundles, size_t count, struct error *err);
-void suite_free(struct suite *s);
+void suite_free(struct suite *s); /* NULL is allowed */
 
 /* By key, or NULL. */
 const struct suite_family *suite_family(const struct suite *s, struct hash128 key);

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads an image of a bundle and the Triton cache entry that was recorded with it. */
+#include "lib/image/suite_image.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/base.h"
+
+/* Triton's group files, __grp__k.json, list the entry's files: no metadata of a kernel. */
+static const struct record_file *find_file(const struct bundle *b, struct hash128 image,
+					   const char *suffix)
+{
+	for (size_t i = 0; i < b->files.count; i++) {
+		const struct record_file *f = &b->files.items[i];
+		size_t n = f->name ? strlen(f->name) : 0, m = strlen(suffix);
+
+		if (n > m && hash_equal(f->image, image) && !strcmp(f->name + n - m, suffix) &&
+		    strncmp(f->name, "__grp__", strlen("__grp__")) != 0)
+			return f;
+	}
+	return NULL;
+}
+
+static void note(struct suite_image *image, const char *what, const struct error *e)
+{
+	if (!*image->problem)
+		snprintf(image->problem, sizeof(image->problem), "%s: %.200s", what, e->message);
+}
+
+/* Contents of the file with that suffix; data NULL if there is none or it is damaged (noted). */
+static int read_file(struct suite_image *image, const struct bundle *b, const char *suffix,
+		     char **data, struct span *text)
+{
+	const struct record_file *f = find_file(b, image->record->id, suffix);
+	struct error e;
+	size_t size = 0;
+	int r;
+
+	*text = (struct span){0};
+	if (!f)
+		return 0;
+	r = bundle_read_file(b, f, data, &size, &e);
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0) {
+		*data = NULL;
+		note(image, f->name, &e);
+		return 0;
+	}
+	*text = (struct span){*data, size};
+	return 0;
+}
+
+static int read_metadata(struct suite_image *image, const struct bundle *b)
+{
+	_cleanup_free_ char *json = NULL, *source = NULL, *ttgir = NULL, *ptx = NULL;
+	struct triton_texts texts = {0};
+	struct span ptx_text;
+	struct error e;
+	int r;
+
+	if (read_file(image, b, ".json", &json, &texts.json) ||
+	    read_file(image, b, ".source", &source, &texts.source) ||
+	    (!texts.source.data && read_file(image, b, ".ttir", &source, &texts.source)) ||
+	    read_file(image, b, ".ttgir", &ttgir, &texts.ttgir) ||
+	    read_file(image, b, ".ptx", &ptx, &ptx_text))
+		return -ENOMEM;
+	if (ptx_text.data)
+		image->ptx_hash = ptx_canonical_hash(ptx_text.data, ptx_text.size);
+	if (!texts.json.data)
+		return 0;
+	r = triton_kernel_parse(&image->triton, &texts, &e);
+	if (r < 0 && r != -ENOMEM) {
+		image->triton = NULL;
+		note(image, "metadata", &e);
+		return 0;
+	}
+	return r;
+}
+
+static int read_code(struct suite_image *image, const struct bundle *b)
+{
+	_cleanup_free_ void *data = NULL;
+	struct error e;
+	size_t size = 0;
+	int r;
+
+	if (image->record->kind != IMAGE_CUBIN && image->record->kind != IMAGE_PTX)
+		return 0;
+	r = bundle_read_image(b, image->record, &data, &size, &e);
+	if (!r && image->record->kind == IMAGE_CUBIN)
+		r = cubin_parse(&image->cubin, data, size, &e);
+	if (r < 0 && r != -ENOMEM) {
+		image->cubin = NULL;
+		note(image, "image", &e);
+		return 0;
+	}
+	if (r || !hash_is_zero(image->ptx_hash))
+		return r;
+	if (image->record->kind == IMAGE_PTX)
+		image->ptx_hash = ptx_canonical_hash(data, strnlen(data, size));
+	else if (image->cubin->ptx)
+		image->ptx_hash = ptx_canonical_hash(image->cubin->ptx, image->cubin->ptx_size);
+	return 0;
+}
+
+int suite_image_read(struct suite_image *out, const struct bundle *b,
+		     const struct record_image *record, struct error *err)
+{
+	*out = (struct suite_image){.record = record};
+	if (read_metadata(out, b) < 0 || read_code(out, b) < 0) {
+		suite_image_clear(out);
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "%s: no memory for an image",
+				 b->path);
+	}
+	return 0;
+}
+
+void suite_image_clear(struct suite_image *image)
+{
+	triton_kernel_free(image->triton);
+	cubin_free(image->cubin);
+	*image = (struct suite_image){0};
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* An image of a bundle with everything that can be read of it. */
+#ifndef LIB_IMAGE_SUITE_IMAGE_H
+#define LIB_IMAGE_SUITE_IMAGE_H
+
+#include "kernelab/bundle.h"
+#include "kernelab/error.h"
+#include "lib/image/cubin.h"
+#include "lib/image/triton.h"
+
+struct suite_image {
+	const struct record_image *record;
+	struct triton_kernel *triton; /* NULL without metadata */
+	struct cubin *cubin;          /* NULL where it is no cubin */
+	struct hash128 ptx_hash;      /* of .ptx, else of the image's own PTX; zero without */
+	char problem[256];            /* what could not be read; "" */
+};
+
+/* Reads image and metadata; what is damaged is left out and told in problem. 0 or -ENOMEM. */
+int suite_image_read(struct suite_image *out, const struct bundle *b,
+		     const struct record_image *record, struct error *err);
+void suite_image_clear(struct suite_image *image);
+
+#endif
