@@ -174,9 +174,11 @@ static int expect(struct cursor *c, enum token_kind kind, struct token *t)
 		return bad(c, "%s where %s is wanted", names[t->kind], names[kind]);
 	}
 	if (kind >= TOKEN_STR && t->number > c->size - c->at) {
+		size_t left = c->size - c->at;
+
 		c->at = start;
 		return bad(c, "%s of %llu, with %zu bytes left", names[kind],
-			   (unsigned long long)t->number, c->size - c->at);
+			   (unsigned long long)t->number, left);
 	}
 	return 0;
 }

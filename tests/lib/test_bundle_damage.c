@@ -236,7 +236,7 @@ static void bytes_behind_the_footer(void **state)
 	char *longer;
 
 	specimen_make(&s, small_bundle_write);
-	longer = calloc(1, s.size * 2);
+	longer = calloc(1, s.size * 2 + 4096);
 	memcpy(longer, s.data, s.size);
 	scratch_write(s.path, longer, s.size + 4096);
 	assert_int_equal(bundle_open(&b, s.path, NULL), 0);
