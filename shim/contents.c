@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* Copies memory of the device through a bounded buffer into the bundle, and compares it later. */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "lib/base.h"
+#include "shim/hooks.h"
+#include "shim/regions.h"
+
+/* One copy; a whole number of chunks. Pageable: pinned memory would belong to the program's
+ * context. */
+#define STAGING_BYTES (32u * CHUNK_BYTES)
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+bool stream_wait(CUstream stream, double seconds, CUresult *result)
+{
+	double start = now_s();
+
+	for (unsigned turn = 0;; turn++) {
+		*result = real.cuStreamQuery(stream);
+		if (*result != CUDA_ERROR_NOT_READY)
+			return *result == CUDA_SUCCESS;
+		if (turn < 64)
+			continue; /* most kernels end within microseconds */
+		if (now_s() - start > seconds)
+			return false;
+		nanosleep(&(struct timespec){.tv_nsec = turn < 1000 ? 20000 : 500000}, NULL);
+	}
+}
+
+/*
+ * Puts [address, address + bytes) into buffer. Host memory is read as it is: the stream is idle.
+ * A copy to pageable memory is done when the call returns; the wait makes sure of it.
+ */
+static CUresult fetch(const struct record_region *region, uint64_t address, void *buffer,
+		      size_t bytes, CUstream stream)
+{
+	CUresult r;
+
+	if (region->memory == MEMORY_HOST) {
+		memcpy(buffer, (const void *)(uintptr_t)address, bytes);
+		return CUDA_SUCCESS;
+	}
+	r = real.cuMemcpyDtoHAsync_v2(buffer, address, bytes, stream);
+	return r == CUDA_SUCCESS ? real.cuStreamSynchronize(stream) : r;
+}
+
+/*
+ * Walks over a region in pieces of at most STAGING_BYTES and calls use for each chunk.
+ * *result gets the driver's error, the return value is use's.
+ */
+static int each_chunk(const struct record_region *region, void *staging, CUstream stream,
+		      CUresult *result,
+		      int (*use)(uint64_t index, const void *data, uint32_t bytes, void *context),
+		      void *context)
+{
+	uint64_t count = chunk_count(region->base, region->size), index = 0;
+	int r = 0;
+
+	*result = CUDA_SUCCESS;
+	while (index < count && r >= 0) {
+		uint64_t start, address;
+		uint32_t bytes, fetched = 0;
+		uint64_t first = index;
+
+		chunk_range(region->base, region->size, index, &start, &bytes);
+		while (index < count && fetched + CHUNK_BYTES <= STAGING_BYTES) {
+			chunk_range(region->base, region->size, index++, &address, &bytes);
+			fetched += bytes;
+		}
+		*result = fetch(region, start, staging, fetched, stream);
+		if (*result != CUDA_SUCCESS)
+			return 0;
+		for (uint64_t i = first; i < index && r >= 0; i++) {
+			chunk_range(region->base, region->size, i, &address, &bytes);
+			r = use(i, (const char *)staging + (address - start), bytes, context);
+		}
+	}
+	return r;
+}
+
+struct storing {
+	struct bundle_writer *w;
+	struct hash128 *keys;
+};
+
+static int store_chunk(uint64_t index, const void *data, uint32_t bytes, void *context)
+{
+	struct storing *s = context;
+
+	return bundle_put_chunk(s->w, data, bytes, &s->keys[index]);
+}
+
+static int store_region(struct record_region *region, struct bundle_writer *w, void *staging,
+			CUstream stream, bool *complete)
+{
+	uint64_t count = chunk_count(region->base, region->size);
+	struct storing s = {.w = w, .keys = calloc(count, sizeof(*s.keys))};
+	CUresult result = CUDA_SUCCESS;
+	char text[160];
+	int r;
+
+	if (!s.keys) {
+		region->note = strdup("no contents: no host memory for the list of its chunks");
+		*complete = false;
+		return 0;
+	}
+	r = each_chunk(region, staging, stream, &result, store_chunk, &s);
+	if (r >= 0 && result == CUDA_SUCCESS) {
+		region->chunks.items = s.keys;
+		region->chunks.count = count;
+		return 0;
+	}
+	free(s.keys);
+	if (r >= 0) {
+		driver_error_text(&real, result, text, sizeof(text));
+		region->note = text_format("no contents: the copy failed with %s", text);
+		*complete = false;
+	}
+	return r;
+}
+
+int regions_store(struct regions *r, struct bundle_writer *w, CUstream stream, bool *complete)
+{
+	_cleanup_free_ void *staging = malloc(STAGING_BYTES);
+	int error = 0;
+
+	*complete = staging != NULL;
+	for (size_t i = 0; staging && i < r->count && error >= 0; i++)
+		error = store_region(&r->items[i], w, staging, stream, complete);
+	return error;
+}
+
+struct comparing {
+	struct bundle_writer *w;
+	const struct record_region *region;
+	uint32_t number;
+	struct record_change **changes;
+	size_t *count, capacity;
+};
+
+static int compare_chunk(uint64_t index, const void *data, uint32_t bytes, void *context)
+{
+	struct comparing *c = context;
+	struct record_change change = {.region = c->number, .chunk = index};
+	int r;
+
+	if (hash_equal(hash_bytes(data, bytes), c->region->chunks.items[index]))
+		return 0;
+	r = bundle_put_chunk(c->w, data, bytes, &change.key);
+	if (r >= 0)
+		r = array_reserve(c->changes, *c->count, &c->capacity, sizeof(**c->changes));
+	if (r >= 0)
+		(*c->changes)[(*c->count)++] = change;
+	return r;
+}
+
+int regions_compare(const struct regions *regions, struct bundle_writer *w, CUstream stream,
+		    struct record_change **changes, size_t *count, CUresult *result)
+{
+	_cleanup_free_ void *staging = malloc(STAGING_BYTES);
+	struct comparing c = {.w = w, .changes = changes, .count = count};
+	int r = 0;
+
+	*changes = NULL;
+	*count = 0;
+	*result = CUDA_SUCCESS;
+	if (!staging)
+		return -ENOMEM;
+	for (size_t i = 0; i < regions->count && r >= 0 && *result == CUDA_SUCCESS; i++) {
+		c.region = &regions->items[i];
+		c.number = (uint32_t)i;
+		if (c.region->chunks.count)
+			r = each_chunk(c.region, staging, stream, result, compare_chunk, &c);
+	}
+	return r;
+}

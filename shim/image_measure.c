@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* How long is a code object of which the driver got only a pointer. */
+#include <elf.h>
+#include <string.h>
+
+#include "shim/images.h"
+
+#define FATBIN_WRAPPER_MAGIC   0x466243b1u
+#define FATBIN_CONTAINER_MAGIC 0xba55ed50u
+
+/* __fatBinC_Wrapper_t of fatbinary_section.h, and the container's header. */
+struct fatbin_wrapper {
+	uint32_t magic, version;
+	const void *data;
+	const void *file_name_or_list;
+};
+struct fatbin_container {
+	uint32_t magic;
+	uint16_t version, header_bytes;
+	uint64_t bytes; /* behind the header */
+};
+_Static_assert(sizeof(struct fatbin_container) == 16, "as in the file");
+
+static void grow(uint64_t *end, uint64_t offset, uint64_t size)
+{
+	uint64_t sum;
+
+	if (!__builtin_add_overflow(offset, size, &sum) && sum > *end)
+		*end = sum;
+}
+
+static size_t elf_size(const unsigned char *image)
+{
+	Elf64_Ehdr head;
+	uint64_t end = sizeof(head);
+
+	memcpy(&head, image, sizeof(head));
+	grow(&end, head.e_shoff, (uint64_t)head.e_shnum * head.e_shentsize);
+	grow(&end, head.e_phoff, (uint64_t)head.e_phnum * head.e_phentsize);
+	for (unsigned i = 0; i < head.e_shnum && head.e_shentsize >= sizeof(Elf64_Shdr); i++) {
+		Elf64_Shdr s;
+
+		memcpy(&s, image + head.e_shoff + (uint64_t)i * head.e_shentsize, sizeof(s));
+		if (s.sh_type != SHT_NOBITS)
+			grow(&end, s.sh_offset, s.sh_size);
+	}
+	for (unsigned i = 0; i < head.e_phnum && head.e_phentsize >= sizeof(Elf64_Phdr); i++) {
+		Elf64_Phdr p;
+
+		memcpy(&p, image + head.e_phoff + (uint64_t)i * head.e_phentsize, sizeof(p));
+		grow(&end, p.p_offset, p.p_filesz);
+	}
+	return end;
+}
+
+static bool fatbin_measure(const void *image, const void **start, size_t *size)
+{
+	struct fatbin_container c;
+
+	memcpy(&c, image, sizeof(c));
+	if (c.magic != FATBIN_CONTAINER_MAGIC)
+		return false;
+	*start = image;
+	*size = c.header_bytes + c.bytes;
+	return true;
+}
+
+/* PTX begins with blank space, comments, or a directive such as .version. */
+static bool looks_like_ptx(const char *text)
+{
+	while (*text == ' ' || *text == '\t' || *text == '\n' || *text == '\r')
+		text++;
+	return *text == '.' || !strncmp(text, "//", 2) || !strncmp(text, "/*", 2);
+}
+
+bool image_measure(const void *image, enum image_kind *kind, const void **start, size_t *size)
+{
+	uint32_t magic;
+
+	/* PTX may be shorter than four bytes only if it is not PTX: look at one byte first. */
+	if (looks_like_ptx(image)) {
+		*kind = IMAGE_PTX;
+		*start = image;
+		*size = strlen(image);
+		return true;
+	}
+	memcpy(&magic, image, sizeof(magic));
+	if (!memcmp(&magic, ELFMAG, SELFMAG)) {
+		*kind = IMAGE_CUBIN;
+		*start = image;
+		*size = elf_size(image);
+		return true;
+	}
+	*kind = IMAGE_FATBIN;
+	if (magic == FATBIN_WRAPPER_MAGIC) {
+		struct fatbin_wrapper w;
+
+		memcpy(&w, image, sizeof(w));
+		return w.data && fatbin_measure(w.data, start, size);
+	}
+	return fatbin_measure(image, start, size);
+}
+
+enum image_kind image_kind_of(const void *data, size_t size)
+{
+	uint32_t magic = 0;
+
+	if (size >= sizeof(magic))
+		memcpy(&magic, data, sizeof(magic));
+	if (!memcmp(&magic, ELFMAG, SELFMAG))
+		return IMAGE_CUBIN;
+	if (magic == FATBIN_CONTAINER_MAGIC)
+		return IMAGE_FATBIN;
+	return size && looks_like_ptx(data) ? IMAGE_PTX : IMAGE_UNKNOWN;
+}

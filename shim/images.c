@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of loaded images and the writing of IMAGE and FILE records. */
+#include "shim/images.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+#include "kernelab/bundle.h"
+#include "lib/base.h"
+#include "lib/origin.h"
+#include "shim/kernels.h"
+#include "shim/map.h"
+#include "shim/ptxas.h"
+#include "shim/recorder.h"
+
+#define RUN_FILE_MAX (16u << 20)
+
+/* By module handle: table_lock. By hash and the files of the run: load_lock. */
+static struct map by_module, by_id, run_files;
+
+/* ---- writing ---- */
+
+static int put_contents(struct bundle_writer *w, const void *data, size_t size,
+			struct hashes *chunks)
+{
+	chunks->count = chunk_count(0, size);
+	chunks->items = calloc(chunks->count + 1, sizeof(*chunks->items));
+	if (!chunks->items)
+		return -ENOMEM;
+	return size ? bundle_put_content(w, 0, data, size, chunks->items) : 0;
+}
+
+static int put_file(struct bundle_writer *w, struct hash128 image, const struct cache_file *f)
+{
+	struct record_file record = {
+		.image = image, .name = f->name, .path = f->path, .size = f->size};
+	int r = put_contents(w, f->data, f->size, &record.chunks);
+
+	if (r >= 0)
+		r = bundle_put_file(w, &record);
+	free(record.chunks.items);
+	return r;
+}
+
+/* A file of the whole run, once. What cannot be read is left out: it is context, not evidence. */
+static int put_run_file(struct bundle_writer *w, const char *path)
+{
+	uint64_t key = hash_bytes(path, strlen(path)).low | 1;
+	const char *slash = strrchr(path, '/');
+	_cleanup_free_ char *data = NULL, *name = strdup(slash ? slash + 1 : path);
+	_cleanup_free_ char *copy = strdup(path);
+	struct cache_file f = {.name = name, .path = copy};
+
+	if (!name || !copy)
+		return -ENOMEM;
+	if (map_get(&run_files, key))
+		return 0;
+	if (map_put(&run_files, key, &run_files) < 0 ||
+	    file_read_all(path, RUN_FILE_MAX, &data, &f.size) < 0)
+		return 0;
+	f.data = data;
+	return put_file(w, (struct hash128){0}, &f);
+}
+
+/* Inductor keeps the winners of its autotuning beside the generated code. */
+static int put_best_configs(struct bundle_writer *w, const char *source)
+{
+	const char *slash = strrchr(source, '/');
+	_cleanup_free_ char *folder = slash ? strndup(source, (size_t)(slash - source)) : NULL;
+	DIR *dir = folder ? opendir(folder) : NULL;
+	int r = 0;
+
+	if (!dir)
+		return 0;
+	for (struct dirent *d; r >= 0 && (d = readdir(dir));) {
+		size_t n = strlen(d->d_name);
+		_cleanup_free_ char *path = NULL;
+
+		if (n < 12 || strcmp(d->d_name + n - 12, ".best_config") != 0)
+			continue;
+		path = text_format("%s/%s", folder, d->d_name);
+		r = path ? put_run_file(w, path) : -ENOMEM;
+	}
+	closedir(dir);
+	return r;
+}
+
+static int put_image_record(struct bundle_writer *w, const struct image *image)
+{
+	struct ptxas_guess ptxas;
+	struct record_image record = {
+		.id = image->id,
+		.kind = image->kind,
+		.size = image->size,
+		.origin = image->origin,
+		.origin_how = image->origin_how,
+		.loader = image->loader,
+		.path = image->path,
+		.cache_entry = image->cache.folder,
+		.ptxas = ptxas.version,
+		.ptxas_how = ptxas.how,
+	};
+	int r;
+
+	ptxas_guess(image, image->data, &ptxas);
+	r = put_contents(w, image->data, image->size, &record.chunks);
+	if (r >= 0)
+		r = bundle_put_image(w, &record);
+	free(record.chunks.items);
+	return r;
+}
+
+static int put_image(struct bundle_writer *w, const struct image *image)
+{
+	int r = put_image_record(w, image);
+
+	for (size_t i = 0; r >= 0 && i < CACHE_SUFFIX_COUNT; i++)
+		if (image->cache.files[i].data)
+			r = put_file(w, image->id, &image->cache.files[i]);
+	if (r >= 0 && image->origin == ORIGIN_INDUCTOR && image->signature &&
+	    *image->signature->source_file == '/')
+		r = put_run_file(w, image->signature->source_file);
+	return r;
+}
+
+static void write_image(struct image *image)
+{
+	struct bundle_writer *w;
+
+	if (recorder_open() < 0)
+		return;
+	w = recorder_acquire();
+	if (!w)
+		return;
+	if (recorder_put(put_image(w, image), "writing an image"))
+		image->wanted = true;
+	recorder_release();
+	free(image->data);
+	image->data = NULL;
+	for (size_t i = 0; i < CACHE_SUFFIX_COUNT; i++) {
+		free(image->cache.files[i].data);
+		image->cache.files[i].data = NULL;
+	}
+}
+
+/* ---- deciding ---- */
+
+void images_decide(struct image *image, const char *entry)
+{
+	const struct recorder_settings *settings = recorder_settings();
+	const struct cache_file *files = image->cache.files;
+	struct origin_evidence evidence = {
+		.source = files[CACHE_SOURCE].data,
+		.source_size = files[CACHE_SOURCE].size,
+		.ttir = files[CACHE_TTIR].data,
+		.ttir_size = files[CACHE_TTIR].size,
+		.entry = entry,
+		.image_path = image->path,
+		.caller = image->caller,
+	};
+
+	if (image->wanted || !image->data)
+		return;
+	image->origin = origin_decide(&evidence, &image->origin_how);
+	if (image->origin != ORIGIN_OTHER && settings->origin_name >= 0) {
+		image->origin = (enum origin)settings->origin_name;
+		image->origin_how = "KERNELAB_ORIGIN_NAME";
+	}
+	if (settings->origins & 1u << image->origin)
+		write_image(image);
+}
+
+static struct image *image_new(struct hash128 id, char *data, size_t size, enum image_kind kind,
+			       const char *path, const char *loader, const void *caller)
+{
+	struct image *image = calloc(1, sizeof(*image));
+	const struct cache_file *source;
+	Dl_info info;
+
+	if (!image) {
+		free(data);
+		return NULL;
+	}
+	image->id = id;
+	image->kind = kind;
+	image->size = size;
+	image->data = data;
+	image->path = path ? realpath(path, NULL) : NULL;
+	if (path && !image->path)
+		image->path = strdup(path);
+	image->loader = loader;
+	if (dladdr(caller, &info) && info.dli_fname)
+		image->caller = strdup(info.dli_fname);
+	cache_find(data, size, image->path, &image->cache);
+	source = &image->cache.files[CACHE_SOURCE];
+	if (source->data &&
+	    signature_parse(&image->signature, source->data, source->size, NULL) < 0)
+		image->signature = NULL;
+	return image;
+}
+
+static struct image *image_get(char *data, size_t size, enum image_kind kind, const char *path,
+			       const char *loader, const void *caller)
+{
+	struct hash128 id = hash_bytes(data, size);
+	struct image *image = map_get(&by_id, id.low | 1);
+
+	if (image && hash_equal(image->id, id)) {
+		if (image->wanted || image->data)
+			free(data);
+		else
+			image->data = data; /* it was dropped when its last module went */
+		return image;
+	}
+	image = image_new(id, data, size, kind, path, loader, caller);
+	if (!image || map_put(&by_id, id.low | 1, image) < 0) {
+		recorder_fail("remembering an image", -ENOMEM);
+		return NULL;
+	}
+	return image;
+}
+
+void images_loaded(CUmodule module, char *data, size_t size, enum image_kind kind, const char *path,
+		   const char *loader, const void *caller)
+{
+	struct image *image;
+	int r = 0;
+
+	pthread_mutex_lock(&recorder_load_lock);
+	image = image_get(data, size, kind, path, loader, caller);
+	if (image) {
+		images_decide(image, NULL);
+		pthread_mutex_lock(&recorder_table_lock);
+		r = map_put(&by_module, (uintptr_t)module, image);
+		image->modules++;
+		pthread_mutex_unlock(&recorder_table_lock);
+	}
+	if (r < 0)
+		recorder_fail("remembering a module", r);
+	pthread_mutex_unlock(&recorder_load_lock);
+}
+
+void images_unloading(CUmodule module)
+{
+	struct image *image;
+
+	pthread_mutex_lock(&recorder_load_lock);
+	pthread_mutex_lock(&recorder_table_lock);
+	image = map_remove(&by_module, (uintptr_t)module);
+	kernels_drop_module(module);
+	pthread_mutex_unlock(&recorder_table_lock);
+	/* Not wanted until now, so its bytes would only be a leak of the program's memory. */
+	if (image && !--image->modules) {
+		free(image->data);
+		image->data = NULL;
+	}
+	pthread_mutex_unlock(&recorder_load_lock);
+}
+
+struct image *images_of_module(CUmodule module)
+{
+	return map_get(&by_module, (uintptr_t)module);
+}
+
+struct best_configs {
+	struct bundle_writer *w;
+	int r;
+};
+
+static int visit_best_configs(void *value, void *data)
+{
+	const struct image *image = value;
+	struct best_configs *b = data;
+
+	if (b->r >= 0 && image->wanted && image->origin == ORIGIN_INDUCTOR && image->signature &&
+	    *image->signature->source_file == '/')
+		b->r = put_best_configs(b->w, image->signature->source_file);
+	return 0;
+}
+
+int images_write_end(struct bundle_writer *w)
+{
+	struct best_configs b = {.w = w};
+
+	map_filter(&by_id, visit_best_configs, &b);
+	return b.r;
+}
+
+void images_forget(void)
+{
+	by_module = by_id = run_files = (struct map){0};
+}

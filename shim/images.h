@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* Code objects that the program loaded: copied, told where they came from, written once. */
+#ifndef SHIM_IMAGES_H
+#define SHIM_IMAGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "drv/entries.h"
+#include "kernelab/bundle.h"
+#include "lib/signature.h"
+#include "shim/cache.h"
+
+struct image {
+	struct hash128 id;
+	enum image_kind kind;
+	size_t size;
+	unsigned modules;    /* that are loaded from it; load_lock */
+	char *data;          /* until it is written, or not wanted and no module left */
+	char *path, *caller; /* may be NULL */
+	const char *loader;  /* driver entry */
+	struct cache_entry cache;
+	enum origin origin;
+	const char *origin_how;
+	struct signature *signature; /* NULL without .source */
+	bool wanted;                 /* its launches are recorded; IMAGE has been written */
+};
+
+/*
+ * Size and start of the code object that cuModuleLoadData got: ELF by its headers, a fatbin by its
+ * container's, PTX up to its NUL. Trusts the headers no more than the driver does, which has just
+ * loaded it. false: none of these.
+ */
+bool image_measure(const void *image, enum image_kind *kind, const void **start, size_t *size);
+enum image_kind image_kind_of(const void *data, size_t size);
+
+/*
+ * A module was loaded. Takes over data (malloc'ed). path: the file, or NULL. caller: a code address
+ * in the library that called. Any thread; takes load_lock.
+ */
+void images_loaded(CUmodule module, char *data, size_t size, enum image_kind kind, const char *path,
+		   const char *loader, const void *caller);
+
+/* Forgets a module that is about to be unloaded, and its functions. Takes table_lock. */
+void images_unloading(CUmodule module);
+
+/* NULL for a module that was not seen. Caller holds table_lock. Images live as long as the process.
+ */
+struct image *images_of_module(CUmodule module);
+
+/*
+ * An entry's name may tell more than the bytes: decides again if the image is not wanted yet.
+ * Caller holds load_lock.
+ */
+void images_decide(struct image *image, const char *entry);
+
+/* Files that are complete only now: Inductor's .best_config. Caller holds load_lock. 0 or -errno.
+ */
+int images_write_end(struct bundle_writer *w);
+
+/* After fork. */
+void images_forget(void);
+
+#endif

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/* Follows function handle -> module -> image, and lays out parameters. */
+#include "shim/kernels.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "kernelab/dtype.h"
+#include "lib/base.h"
+#include "shim/hooks.h"
+#include "shim/map.h"
+#include "shim/recorder.h"
+
+#define PARAMS_MAX 4096u /* 32,764 bytes of parameters hold no more that are 8 bytes */
+
+struct function {
+	CUmodule module; /* NULL: adopted */
+	struct kernel *kernel;
+};
+
+static struct map functions; /* handle → struct function; table_lock */
+static struct map by_name;   /* hash of image and entry → struct kernel; table_lock */
+static struct kernel **all;  /* table_lock */
+static size_t count, capacity;
+static uint32_t next_number;
+
+/* ---- parameters ---- */
+
+static void read_layout(struct kernel *k, CUfunction function)
+{
+	size_t room = 0, offset = 0, size = 0;
+
+	if (!real.cuFuncGetParamInfo)
+		return;
+	while (k->param_count < PARAMS_MAX &&
+	       real.cuFuncGetParamInfo(function, k->param_count, &offset, &size) == CUDA_SUCCESS) {
+		if (array_reserve(&k->params, k->param_count, &room, sizeof(*k->params)) < 0)
+			return;
+		k->params[k->param_count++] =
+			(struct record_param){.offset = (uint32_t)offset, .size = (uint32_t)size};
+		if (offset + size > k->params_bytes)
+			k->params_bytes = (uint32_t)(offset + size);
+	}
+	k->layout_known = true;
+}
+
+static enum param_kind kind_of(const struct record_arg *arg)
+{
+	if (arg->pointer)
+		return PARAM_POINTER;
+	if (!strncmp(arg->type, "!tt.tensordesc", 14))
+		return PARAM_DESCRIPTOR;
+	return dtype_is_float(arg->dtype) ? PARAM_FLOAT : PARAM_INTEGER;
+}
+
+/* The arguments of .source come first; behind them what the compiler added. */
+static void classify(struct kernel *k)
+{
+	const struct signature *s = k->image ? k->image->signature : NULL;
+
+	k->kinds = calloc(k->param_count + 1, sizeof(*k->kinds));
+	if (!k->kinds || !s || strcmp(s->entry, k->entry) != 0 || s->arg_count > k->param_count)
+		return;
+	for (size_t i = 0; i < s->arg_count; i++)
+		if (signature_type_bytes(s->args[i].type) != k->params[i].size)
+			return;
+	for (size_t i = 0; i < k->param_count; i++) {
+		if (i < s->arg_count)
+			k->kinds[i] = kind_of(&s->args[i]);
+		else if (k->params[i].size == sizeof(CUtensorMap))
+			k->kinds[i] = PARAM_DESCRIPTOR;
+		else
+			k->kinds[i] = k->params[i].size == 8 ? PARAM_HIDDEN : PARAM_INTEGER;
+	}
+}
+
+static uint32_t attribute(CUfunction function, CUfunction_attribute which)
+{
+	int value = 0;
+
+	return real.cuFuncGetAttribute(&value, which, function) == CUDA_SUCCESS && value > 0
+		       ? (uint32_t)value
+		       : 0;
+}
+
+/* ---- kernels ---- */
+
+static uint64_t kernel_key(const struct image *image, const char *entry)
+{
+	struct hash128 e = hash_bytes(entry, strlen(entry));
+
+	return (e.low ^ image->id.high ^ (image->id.low << 1)) | 1;
+}
+
+static void kernel_free(struct kernel *k)
+{
+	free(k->entry);
+	free(k->params);
+	free(k->kinds);
+	free(k);
+}
+
+static struct kernel *kernel_new(struct image *image, const char *entry, CUfunction function)
+{
+	struct kernel *k = calloc(1, sizeof(*k));
+
+	if (!k)
+		return NULL;
+	k->image = image;
+	k->entry = strdup(entry);
+	if (k->entry && image && image->wanted) {
+		k->recorded = true;
+		read_layout(k, function);
+		k->registers = attribute(function, CU_FUNC_ATTRIBUTE_NUM_REGS);
+		k->static_shared_bytes = attribute(function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+		k->local_bytes = attribute(function, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+		classify(k);
+	}
+	if (k->entry && (!k->recorded || k->kinds))
+		return k;
+	kernel_free(k);
+	return NULL;
+}
+
+/* Caller holds table_lock. */
+static int remember(struct kernel *k)
+{
+	if (array_reserve(&all, count, &capacity, sizeof(*all)) < 0)
+		return -ENOMEM;
+	k->number = k->recorded ? next_number++ : UINT32_MAX;
+	all[count++] = k;
+	return 0;
+}
+
+static int bind_function(CUfunction handle, CUmodule module, struct kernel *k)
+{
+	struct function *f = map_get(&functions, (uintptr_t)handle);
+	int r;
+
+	if (!f) {
+		f = calloc(1, sizeof(*f));
+		r = f ? map_put(&functions, (uintptr_t)handle, f) : -ENOMEM;
+		if (r < 0) {
+			free(f);
+			return r;
+		}
+	}
+	*f = (struct function){module, k};
+	return 0;
+}
+
+/* Caller holds load_lock, so nobody else makes the same kernel. */
+static struct kernel *kernel_get(struct image *image, const char *entry, CUfunction function)
+{
+	uint64_t key = kernel_key(image, entry);
+	struct kernel *k;
+	int r;
+
+	pthread_mutex_lock(&recorder_table_lock);
+	k = map_get(&by_name, key);
+	pthread_mutex_unlock(&recorder_table_lock);
+	if (k && k->image == image && !strcmp(k->entry, entry) && k->recorded == image->wanted)
+		return k;
+	k = kernel_new(image, entry, function);
+	if (!k)
+		return NULL;
+	pthread_mutex_lock(&recorder_table_lock);
+	r = remember(k);
+	if (r >= 0)
+		r = map_put(&by_name, key,
+			    k); /* if this fails the kernel is known twice: no harm */
+	pthread_mutex_unlock(&recorder_table_lock);
+	return k;
+}
+
+void kernels_found(CUmodule module, CUfunction function, const char *entry)
+{
+	struct image *image;
+	struct kernel *k = NULL;
+	int r = 0;
+
+	pthread_mutex_lock(&recorder_load_lock);
+	pthread_mutex_lock(&recorder_table_lock);
+	image = images_of_module(module);
+	pthread_mutex_unlock(&recorder_table_lock);
+	if (image) {
+		images_decide(image, entry);
+		k = kernel_get(image, entry, function);
+		pthread_mutex_lock(&recorder_table_lock);
+		r = k ? bind_function(function, module, k) : -ENOMEM;
+		pthread_mutex_unlock(&recorder_table_lock);
+	}
+	if (r < 0)
+		recorder_fail("remembering a function", r);
+	pthread_mutex_unlock(&recorder_load_lock);
+}
+
+struct kernel *kernels_of_function(CUfunction function)
+{
+	struct function *f = map_get(&functions, (uintptr_t)function);
+
+	return f ? f->kernel : NULL;
+}
+
+struct kernel *kernels_adopt(CUfunction function)
+{
+	const char *name = NULL;
+	struct kernel *k;
+	int r;
+
+	/* The handle may be a CUkernel in disguise: then only cuKernelGetName knows it. */
+	if ((!real.cuFuncGetName || real.cuFuncGetName(&name, function) != CUDA_SUCCESS) &&
+	    (!real.cuKernelGetName ||
+	     real.cuKernelGetName(&name, (CUkernel)function) != CUDA_SUCCESS))
+		name = NULL;
+	k = kernel_new(NULL, name ? name : "", function);
+	if (!k)
+		return NULL;
+	pthread_mutex_lock(&recorder_table_lock);
+	r = remember(k);
+	if (r >= 0 && bind_function(function, NULL, k) < 0)
+		r = 1; /* counted all the same: it will be adopted again */
+	pthread_mutex_unlock(&recorder_table_lock);
+	if (r < 0) {
+		kernel_free(k);
+		return NULL;
+	}
+	return k;
+}
+
+static int of_module(void *value, void *data)
+{
+	struct function *f = value;
+
+	if (f->module != data)
+		return 0;
+	free(f);
+	return 1;
+}
+
+void kernels_drop_module(CUmodule module)
+{
+	map_filter(&functions, of_module, module);
+}
+
+struct shape_class *kernels_class(struct kernel *k, struct hash128 key, const uint32_t grid[3])
+{
+	struct shape_class *c;
+
+	for (size_t i = 0; i < k->class_count; i++)
+		if (hash_equal(k->classes[i].key, key))
+			return &k->classes[i];
+	if (!k->classes) {
+		/* All at once, so that a class stays where it is. */
+		k->classes = calloc(CLASSES_MAX, sizeof(*k->classes));
+		if (!k->classes)
+			return &k->more;
+	}
+	if (k->class_count == CLASSES_MAX)
+		return &k->more;
+	c = &k->classes[k->class_count++];
+	c->key = key;
+	memcpy(c->grid, grid, sizeof(c->grid));
+	return c;
+}
+
+/* ---- records ---- */
+
+int kernels_write(struct bundle_writer *w, struct kernel *k, CUfunction function)
+{
+	struct record_kernel record = {
+		.number = k->number,
+		.image = k->image->id,
+		.entry = k->entry,
+		.params.items = k->params,
+		.params.count = k->param_count,
+		.params_how = k->layout_known ? "cuFuncGetParamInfo" : NULL,
+		.registers = k->registers,
+		.static_shared_bytes = k->static_shared_bytes,
+		.local_bytes = k->local_bytes,
+	};
+	bool mine;
+
+	pthread_mutex_lock(&recorder_table_lock);
+	mine = !k->written;
+	k->written = true;
+	pthread_mutex_unlock(&recorder_table_lock);
+	if (!mine)
+		return 0;
+	if (function)
+		record.max_dynamic_shared_bytes =
+			attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+	return bundle_put_kernel(w, &record);
+}
+
+void kernels_write_unlaunched(struct bundle_writer *w)
+{
+	for (size_t i = 0;; i++) {
+		struct kernel *k;
+
+		pthread_mutex_lock(&recorder_table_lock);
+		k = i < count ? all[i] : NULL;
+		pthread_mutex_unlock(&recorder_table_lock);
+		if (!k)
+			return;
+		if (k->recorded && !k->written)
+			recorder_put(kernels_write(w, k, NULL), "writing a kernel");
+	}
+}
+
+void kernels_each(void (*visit)(struct kernel *kernel, void *data), void *data)
+{
+	for (size_t i = 0; i < count; i++)
+		visit(all[i], data);
+}
+
+void kernels_forget(void)
+{
+	functions = by_name = (struct map){0};
+	all = NULL;
+	count = capacity = 0;
+	next_number = 0;
+}

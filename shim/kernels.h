@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* Functions of the program: which kernel a handle is, its parameters, its counters. */
+#ifndef SHIM_KERNELS_H
+#define SHIM_KERNELS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "drv/entries.h"
+#include "kernelab/bundle.h"
+#include "shim/images.h"
+
+/* What a parameter is to the shape class. */
+enum param_kind {
+	PARAM_UNKNOWN, /* no signature, or it does not fit */
+	PARAM_INTEGER,
+	PARAM_FLOAT,
+	PARAM_POINTER,
+	PARAM_DESCRIPTOR, /* CUtensorMap by value */
+	PARAM_HIDDEN      /* scratch pointer that the compiler added */
+};
+
+#define CLASSES_MAX 64u
+
+struct shape_class {
+	struct hash128 key;
+	uint32_t grid[3];
+	uint64_t seen, recorded, flushed; /* flushed: seen when CLASS was last written */
+	uint32_t captured;                /* LAUNCH records made in stream capture: at most one */
+	uint32_t failed;                  /* recordings that got no contents */
+};
+
+/* An image's entry. Lives as long as the process. Counters: table_lock. */
+struct kernel {
+	struct image *image; /* NULL: a function that no seen module holds */
+	char *entry;         /* "" where the driver does not tell */
+	uint32_t number;     /* KERNEL.number, valid if recorded */
+	bool recorded;       /* launches of it are recorded; else only counted */
+	bool written;        /* KERNEL is in the bundle */
+
+	struct record_param *params; /* param_count */
+	enum param_kind *kinds;
+	size_t param_count;
+	uint32_t params_bytes;
+	bool layout_known;
+	uint32_t registers, static_shared_bytes, local_bytes;
+
+	struct shape_class *classes;
+	size_t class_count;
+	struct shape_class more;    /* launches of classes beyond CLASSES_MAX */
+	uint64_t launches, flushed; /* of kernels that are only counted */
+};
+
+/* cuModuleGetFunction succeeded. Takes both locks. Calls the driver for the layout. */
+void kernels_found(CUmodule module, CUfunction function, const char *entry);
+
+/* The kernel behind a handle, NULL if not known. Caller holds table_lock. */
+struct kernel *kernels_of_function(CUfunction function);
+
+/*
+ * Makes one, only counted, for a handle that no cuModuleGetFunction gave (the runtime's, a
+ * library's CUkernel). Takes table_lock. NULL without memory.
+ */
+struct kernel *kernels_adopt(CUfunction function);
+
+/* Forgets the functions of a module. Caller holds table_lock. */
+void kernels_drop_module(CUmodule module);
+
+/*
+ * The kernel's class of that key, made if need be; &kernel->more beyond CLASSES_MAX or without
+ * memory. Caller holds table_lock.
+ */
+struct shape_class *kernels_class(struct kernel *kernel, struct hash128 key,
+				  const uint32_t grid[3]);
+
+/* Writes KERNEL once. function: to ask for what is set per function, or NULL. 0 or -errno. */
+int kernels_write(struct bundle_writer *w, struct kernel *kernel, CUfunction function);
+/* Kernels of recorded images that were never launched. Caller holds load_lock. Calls no driver. */
+void kernels_write_unlaunched(struct bundle_writer *w);
+
+/* Calls visit for each kernel. Caller holds table_lock. */
+void kernels_each(void (*visit)(struct kernel *kernel, void *data), void *data);
+
+void kernels_forget(void);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* The parameter buffer of a launch and its shape class. */
+#ifndef SHIM_PARAMS_H
+#define SHIM_PARAMS_H
+
+#include "shim/kernels.h"
+#include "shim/launches.h"
+
+#define PARAMS_BYTES_MAX 32768u /* CUDA's limit is 32,764 */
+
+/*
+ * Gathers the parameters from kernelParams by the kernel's layout, or from `extra`. buffer has
+ * PARAMS_BYTES_MAX bytes. Returns the bytes used; 0 with *known false if the layout is not known.
+ */
+size_t params_gather(const struct kernel *kernel, const struct launch_call *call,
+		     unsigned char *buffer, bool *known);
+
+/*
+ * Hash of the grid, the integer scalars and the alignment of each pointer: the largest power of two
+ * that divides it, at most 16 (Triton specialises on 16; smaller ones tell misaligned views apart).
+ * NULL pointers are a class of their own. Float scalars, descriptors and scratch never count. A
+ * parameter of unknown type counts as a pointer where it has 8 bytes and its upper half is not 0,
+ * as an integer otherwise; one of another size than 1, 2, 4 or 8 word by word likewise.
+ */
+struct hash128 params_class(const struct kernel *kernel, const struct launch_call *call,
+			    const unsigned char *buffer, size_t size);
+
+#endif

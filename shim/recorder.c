@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/* Opens, guards, fails and closes the one bundle of a process. */
+#include "shim/recorder.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/base.h"
+#include "lib/environment.h"
+#include "shim/facts.h"
+#include "shim/guard.h"
+#include "shim/hooks.h"
+#include "shim/images.h"
+#include "shim/kernels.h"
+#include "shim/launches.h"
+#include "shim/tensor_maps.h"
+
+pthread_mutex_t recorder_load_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t recorder_table_lock = PTHREAD_MUTEX_INITIALIZER;
+
+enum state {
+	STATE_UNKNOWN, /* the environment has not been looked at */
+	STATE_OFF,     /* not wanted in this process */
+	STATE_WAITING, /* wanted; no image worth a bundle seen */
+	STATE_OPEN,
+	STATE_FAILED,
+	STATE_ENDED
+};
+
+static _Atomic enum state state;
+static atomic_int users; /* of writer, between acquire and release */
+static struct bundle_writer *writer;
+static struct recorder_settings settings;
+static char failure[200];
+static const char *failure_step;
+
+static unsigned parse_origins(const char *text)
+{
+	unsigned mask = 0;
+
+	if (!text)
+		text = "triton,tlx,inductor,test";
+	while (*text) {
+		size_t n = strcspn(text, ",");
+
+		if (n == 3 && !strncmp(text, "all", 3))
+			mask = ~0u;
+		for (uint32_t o = ORIGIN_OTHER; o <= ORIGIN_TEST; o++)
+			if (strlen(origin_name(o)) == n && !strncmp(text, origin_name(o), n))
+				mask |= 1u << o;
+		text += n + (text[n] == ',');
+	}
+	return mask;
+}
+
+static int parse_origin_name(const char *text)
+{
+	for (uint32_t o = ORIGIN_OTHER; text && o <= ORIGIN_TEST; o++)
+		if (!strcmp(text, origin_name(o)))
+			return (int)o;
+	return -1;
+}
+
+static void before_fork(void);
+static void parent_after_fork(void);
+static void child_after_fork(void);
+
+static void start(void)
+{
+	const char *output = environment_get(ENVIRONMENT_OUTPUT);
+	const char *per_class = environment_get(ENVIRONMENT_PER_CLASS);
+	const char *why;
+	enum state next = STATE_OFF;
+
+	if (output) {
+		/* Made absolute: the program may change its folder. */
+		settings.output = realpath(output, NULL);
+		if (!settings.output)
+			settings.output = strdup(output);
+		settings.no_data = environment_flag(ENVIRONMENT_NO_DATA);
+		settings.origins = parse_origins(environment_get(ENVIRONMENT_ORIGIN));
+		settings.origin_name = parse_origin_name(environment_get(ENVIRONMENT_ORIGIN_NAME));
+		settings.per_class = per_class ? strtoull(per_class, NULL, 10) : 1;
+		next = settings.output ? STATE_WAITING : STATE_OFF;
+		if (next == STATE_WAITING &&
+		    pthread_atfork(before_fork, parent_after_fork, child_after_fork))
+			next = STATE_OFF;
+	}
+	atomic_store(&state, next);
+	if (next == STATE_WAITING && hooks_ready() && !hooks_complete(&why)) {
+		snprintf(failure, sizeof(failure), "%s", why);
+		recorder_fail(failure, -ENOSYS);
+	}
+}
+
+bool recorder_wanted(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	enum state s = atomic_load_explicit(&state, memory_order_acquire);
+
+	if (s == STATE_UNKNOWN) {
+		/* Reached only with the driver loaded: a process without CUDA gets no further. */
+		if (!hooks_ready())
+			return false;
+		pthread_once(&once, start);
+		s = atomic_load(&state);
+	}
+	return s == STATE_WAITING || s == STATE_OPEN;
+}
+
+const struct recorder_settings *recorder_settings(void)
+{
+	return &settings;
+}
+
+uint64_t recorder_time_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* "python3-4711-rank3.klab"; a number behind it where that is taken (the kernel reuses pids). */
+static char *bundle_path(unsigned attempt)
+{
+	_cleanup_free_ char *comm = NULL;
+	char rank[48] = "", again[16] = "";
+	size_t size = 0;
+
+	if (file_read_all("/proc/self/comm", 64, &comm, &size) < 0 || !size)
+		comm = strdup("program");
+	if (!comm)
+		return NULL;
+	for (char *c = comm; *c; c++) {
+		if (*c == '\n')
+			*c = 0;
+		else if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._"
+				 "-",
+				 *c))
+			*c = '_';
+		if (!*c)
+			break;
+	}
+	if (facts_rank())
+		snprintf(rank, sizeof(rank), "-rank%s", strchr(facts_rank(), '=') + 1);
+	if (attempt)
+		snprintf(again, sizeof(again), "-%u", attempt + 1);
+	return text_format("%s/%s-%ld%s%s.klab", settings.output, comm, (long)getpid(), rank,
+			   again);
+}
+
+static int open_writer(void)
+{
+	int r = -EEXIST;
+
+	for (unsigned attempt = 0; r == -EEXIST && attempt < 100; attempt++) {
+		_cleanup_free_ char *path = bundle_path(attempt);
+
+		if (!path)
+			return -ENOMEM;
+		r = bundle_writer_open(&writer, path, BUNDLE_CAPTURE);
+	}
+	return r;
+}
+
+int recorder_open(void)
+{
+	enum state s = atomic_load(&state);
+	int r;
+
+	if (s == STATE_OPEN)
+		return 0;
+	if (s != STATE_WAITING)
+		return -ESHUTDOWN;
+	r = open_writer();
+	if (r < 0) {
+		writer = NULL;
+		recorder_fail("creating a bundle in KERNELAB_OUTPUT", r);
+		return r;
+	}
+	r = facts_write_start(writer, &settings);
+	if (r < 0) {
+		recorder_fail("writing what is known of the run", r);
+		return r;
+	}
+	atomic_store(&state, STATE_OPEN);
+	return 0;
+}
+
+struct bundle_writer *recorder_acquire(void)
+{
+	atomic_fetch_add(&users, 1);
+	if (atomic_load(&state) == STATE_OPEN)
+		return writer;
+	atomic_fetch_sub(&users, 1);
+	return NULL;
+}
+
+void recorder_release(void)
+{
+	atomic_fetch_sub(&users, 1);
+}
+
+void recorder_fail(const char *what, int error)
+{
+	char line[320];
+	enum state s = atomic_load(&state);
+	int n;
+
+	do {
+		if (s != STATE_WAITING && s != STATE_OPEN)
+			return;
+	} while (!atomic_compare_exchange_weak(&state, &s, STATE_FAILED));
+	failure_step = what;
+	n = snprintf(line, sizeof(line),
+		     "kernelab: recording of process %ld stopped: %s: %s; the program goes on\n",
+		     (long)getpid(), what, strerror(-error));
+	if (n > 0 &&
+	    write(STDERR_FILENO, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1) < 0)
+		return;
+}
+
+bool recorder_put(int r, const char *what)
+{
+	if (r < 0)
+		recorder_fail(what, r);
+	return r >= 0;
+}
+
+bool recorder_enter(struct recorder_scope *scope)
+{
+	if (shim_depth || !recorder_wanted())
+		return false;
+	shim_depth++;
+	scope->saved_errno = errno;
+	return true;
+}
+
+void recorder_leave(const struct recorder_scope *scope)
+{
+	shim_depth--;
+	errno = scope->saved_errno;
+}
+
+/* ---- fork: the child has neither the parent's bundle nor its CUDA context ---- */
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&recorder_load_lock);
+	pthread_mutex_lock(&recorder_table_lock);
+}
+
+static void parent_after_fork(void)
+{
+	pthread_mutex_unlock(&recorder_table_lock);
+	pthread_mutex_unlock(&recorder_load_lock);
+}
+
+/*
+ * Modules and functions of the parent mean nothing here, and what was written is in its bundle, so
+ * all is forgotten. The memory is not freed: another thread of the parent may have been using it.
+ */
+static void child_after_fork(void)
+{
+	pthread_mutex_init(&recorder_load_lock, NULL);
+	pthread_mutex_init(&recorder_table_lock, NULL);
+	shim_depth = 0;
+	if (writer)
+		bundle_writer_abandon(writer);
+	writer = NULL;
+	atomic_store(&users, 0);
+	images_forget();
+	kernels_forget();
+	launches_forget();
+	tensor_maps_forget();
+	facts_forget();
+	if (atomic_load(&state) == STATE_OPEN)
+		atomic_store(&state, STATE_WAITING);
+}
+
+/* ---- the end ---- */
+
+static bool lock_within(pthread_mutex_t *lock, unsigned seconds)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += seconds;
+	return !pthread_mutex_timedlock(lock, &until);
+}
+
+/* Another thread may be in the middle of recording a launch; it is given two seconds. */
+static bool wait_for_users(void)
+{
+	for (int i = 0; i < 2000; i++) {
+		if (!atomic_load(&users))
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
+static void write_end(bool clean)
+{
+	struct record_end end = {
+		.clean = clean,
+		.incomplete = clean ? NULL : failure_step,
+		.time_ns = recorder_time_ns(),
+	};
+
+	launches_totals(&end.launches, &end.recorded);
+	bundle_put_end(writer, &end);
+}
+
+/* Runs when the process exits. The driver may be down already: no call of it from here. */
+__attribute__((destructor)) static void end_recording(void)
+{
+	enum state s = atomic_load(&state);
+
+	if ((s != STATE_OPEN && s != STATE_FAILED) || !writer)
+		return;
+	shim_depth++;
+	if (!lock_within(&recorder_load_lock, 5))
+		return; /* the file reads up to its last whole record */
+	if (s == STATE_OPEN) {
+		kernels_write_unlaunched(writer);
+		images_write_end(writer);
+		facts_write_end(writer);
+		launches_flush(writer);
+	}
+	s = atomic_exchange(&state, STATE_ENDED);
+	if (wait_for_users()) {
+		write_end(s == STATE_OPEN);
+		bundle_writer_close(writer);
+		writer = NULL;
+	}
+	pthread_mutex_unlock(&recorder_load_lock);
+	shim_depth--;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* The device memory that a launch's parameters reach, and its contents. */
+#ifndef SHIM_REGIONS_H
+#define SHIM_REGIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "drv/entries.h"
+#include "kernelab/bundle.h"
+
+struct regions {
+	struct record_region *items;
+	size_t count, capacity;
+};
+
+/*
+ * Adds the allocation around `address`, if it is device memory (or host memory that the device
+ * reaches); memory of the driver's virtual memory management is taken as far as it is mapped in one
+ * piece. param_offset: of the word that holds it. 0 (also where it points nowhere) or -ENOMEM.
+ */
+int regions_add(struct regions *r, uint64_t address, uint64_t param_offset);
+/* Sorts by address and merges what overlaps. */
+void regions_merge(struct regions *r);
+void regions_free(struct regions *r);
+
+/*
+ * Waits until all work of the stream is done: true. Polls, at most `seconds`; *result is then
+ * CUDA_ERROR_NOT_READY. Any other error of the stream is returned in *result too.
+ */
+bool stream_wait(CUstream stream, double seconds, CUresult *result);
+
+/*
+ * Copies every region, on that stream, into the bundle and fills its chunks. The stream must be
+ * idle. A region that cannot be copied gets a note and no chunks; *complete is then false. 0 or
+ * -errno of the writer.
+ */
+int regions_store(struct regions *r, struct bundle_writer *w, CUstream stream, bool *complete);
+
+/*
+ * Compares every region that has chunks with its memory now, stores what differs, and gives the
+ * list (malloc'ed). *result: first error of a copy; what was found until then is in the list.
+ */
+int regions_compare(const struct regions *r, struct bundle_writer *w, CUstream stream,
+		    struct record_change **changes, size_t *count, CUresult *result);
+
+#endif
