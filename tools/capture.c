@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/* kernelab capture: runs a program with the shim in front of its CUDA driver. */
+#include "tools/capture.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "drv/driver.h"
+#include "kernelab/records.h"
+#include "lib/base.h"
+#include "lib/environment.h"
+#include "lib/log.h"
+#include "lib/paths.h"
+#include "tools/verbs.h"
+
+/* ---- output folder ---- */
+
+/* Exists and is empty, or is made. Nothing that is there already gets lost or mixed with new
+ * things. */
+static int output_prepare(const char *path, struct error *err)
+{
+	struct dirent *d;
+	DIR *dir;
+
+	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		_cleanup_free_ char *above = strndup(path, (size_t)(slash - path));
+
+		if (above)
+			mkdir(above, 0777);
+	}
+	if (!mkdir(path, 0777))
+		return 0;
+	dir = errno == EEXIST ? opendir(path) : NULL;
+	if (!dir)
+		return error_set(err, errno, ERROR_NO_OFFSET, "cannot make the folder %s: %s", path,
+				 strerror(errno));
+	while ((d = readdir(dir)) && (!strcmp(d->d_name, ".") || !strcmp(d->d_name, "..")))
+		;
+	closedir(dir);
+	if (d)
+		return error_set(err, EEXIST, ERROR_NO_OFFSET,
+				 "%s is not empty (it has %s): give another folder with -o", path,
+				 d->d_name);
+	return 0;
+}
+
+static char *default_output(void)
+{
+	char text[64];
+	time_t now = time(NULL);
+	struct tm tm;
+
+	localtime_r(&now, &tm);
+	strftime(text, sizeof(text), "kernelab-%Y%m%d-%H%M%S", &tm);
+	return strdup(text);
+}
+
+/* ---- environment of the program ---- */
+
+static int set_list(const char *name, const char *item, bool in_front, struct error *err)
+{
+	const char *old = getenv(name);
+	_cleanup_free_ char *value = NULL;
+
+	if (!old || !*old)
+		value = strdup(item);
+	else
+		value = in_front ? text_format("%s:%s", item, old)
+				 : text_format("%s:%s", old, item);
+	if (!value || setenv(name, value, 1))
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory");
+	return 0;
+}
+
+static int set_preload(struct error *err)
+{
+	_cleanup_free_ char *shim = NULL;
+	int r = part_find(PART_SHIM, &shim, err);
+
+	if (r < 0)
+		return r;
+	if (strpbrk(shim, " :"))
+		return error_set(err, EINVAL, ERROR_NO_OFFSET,
+				 "the loader cannot preload %s: a space or colon is in its path",
+				 shim);
+	return set_list("LD_PRELOAD", shim, false, err);
+}
+
+/* A driver library alone says little: containers have one without a device. */
+static bool gpu_there(void)
+{
+	static const char *const nodes[] = {"/dev/nvidiactl", "/dev/dxg", "/dev/nvhost-ctrl"};
+	void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+	CUresult (*init)(unsigned) = NULL, (*get_count)(int *) = NULL;
+	void *found;
+	int count = 0;
+
+	if (!library)
+		return false;
+	for (size_t i = 0; i < ARRAY_LENGTH(nodes); i++)
+		if (!access(nodes[i], F_OK))
+			return true;
+	found = dlsym(library, "cuInit");
+	memcpy(&init, &found, sizeof(init));
+	found = dlsym(library, "cuDeviceGetCount");
+	memcpy(&get_count, &found, sizeof(get_count));
+	return init && get_count && init(0) == CUDA_SUCCESS && get_count(&count) == CUDA_SUCCESS &&
+	       count > 0;
+}
+
+static int use_software_device(const char *why, struct error *err)
+{
+	_cleanup_free_ char *library = NULL;
+	int r = part_find(PART_SOFTGPU, &library, err);
+
+	if (r < 0) {
+		error_prefix(err, "%s", why);
+		return r;
+	}
+	*strrchr(library, '/') = 0;
+	fprintf(stderr, "kernelab: capture: %s: the program runs on the software device in %s\n",
+		why, library);
+	return set_list("LD_LIBRARY_PATH", library, true, err);
+}
+
+static int choose_device(const char *device, struct error *err)
+{
+	if (!strcmp(device, "gpu"))
+		return 0;
+	if (!strcmp(device, "soft"))
+		return use_software_device("--device soft", err);
+	if (strcmp(device, "auto") != 0)
+		return error_set(err, EINVAL, ERROR_NO_OFFSET, "--device %s: not auto, gpu or soft",
+				 device);
+	return gpu_there() ? 0 : use_software_device("no GPU found", err);
+}
+
+static int set_fresh_caches(const char *output, struct error *err)
+{
+	static const struct {
+		const char *variable, *folder;
+	} caches[] = {{"TRITON_CACHE_DIR", "triton"}, {"TORCHINDUCTOR_CACHE_DIR", "inductor"}};
+	_cleanup_free_ char *cache = text_format("%s/cache", output);
+
+	if (!cache || mkdir(cache, 0777))
+		return error_set(err, errno, ERROR_NO_OFFSET, "cannot make %s/cache: %s", output,
+				 strerror(errno));
+	for (size_t i = 0; i < ARRAY_LENGTH(caches); i++) {
+		_cleanup_free_ char *folder = text_format("%s/%s", cache, caches[i].folder);
+
+		if (!folder || mkdir(folder, 0777) || setenv(caches[i].variable, folder, 1))
+			return error_set(err, errno, ERROR_NO_OFFSET,
+					 "cannot make the folder %s: %s", folder ? folder : cache,
+					 strerror(errno));
+	}
+	/* The remote caches of Inductor would bring back what the empty folders are to avoid. */
+	setenv("TORCHINDUCTOR_FX_GRAPH_REMOTE_CACHE", "0", 1);
+	setenv("TORCHINDUCTOR_AUTOTUNE_REMOTE_CACHE", "0", 1);
+	fprintf(stderr, "kernelab: capture: fresh caches of Triton and Inductor in %s\n", cache);
+	return 0;
+}
+
+static int set_variable(enum environment_id id, const char *value, struct error *err)
+{
+	int r = value ? setenv(environment_name(id), value, 1) : unsetenv(environment_name(id));
+
+	return r ? error_set(err, errno, ERROR_NO_OFFSET, "cannot set %s", environment_name(id))
+		 : 0;
+}
+
+static int set_settings(const struct capture_options *o, const char *output, struct error *err)
+{
+	_cleanup_free_ char *count = text_format("%llu", (unsigned long long)o->per_class);
+	_cleanup_free_ char *facts = text_format("%s/facts.tsv", output);
+	int r;
+
+	if (!count || !facts)
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory");
+	r = capture_facts_write(facts, o, err);
+	if (r >= 0)
+		r = set_variable(ENVIRONMENT_OUTPUT, output, err);
+	if (r >= 0)
+		r = set_variable(ENVIRONMENT_FACTS, facts, err);
+	if (r >= 0)
+		r = set_variable(ENVIRONMENT_NO_DATA, o->no_data ? "1" : NULL, err);
+	if (r >= 0)
+		r = set_variable(ENVIRONMENT_PER_CLASS, count, err);
+	if (r >= 0 && o->origin)
+		r = set_variable(ENVIRONMENT_ORIGIN, o->origin, err);
+	if (r >= 0 && o->origin_name)
+		r = set_variable(ENVIRONMENT_ORIGIN_NAME, o->origin_name, err);
+	return r;
+}
+
+/* ---- checks ---- */
+
+static bool origin_known(const char *text, size_t size)
+{
+	if (size == 3 && !strncmp(text, "all", 3))
+		return true;
+	for (uint32_t o = ORIGIN_OTHER; o <= ORIGIN_TEST; o++)
+		if (strlen(origin_name(o)) == size && !strncmp(text, origin_name(o), size))
+			return true;
+	return false;
+}
+
+static int check_origins(const char *option, const char *list, bool one, struct error *err)
+{
+	for (const char *item = list; item; item = strchr(item, ',') ? strchr(item, ',') + 1 : NULL)
+		if (!origin_known(item, strcspn(item, one ? "" : ",")))
+			return error_set(err, EINVAL, ERROR_NO_OFFSET,
+					 "%s %s: not of all, triton, tlx, inductor, test, other",
+					 option, list);
+	return 0;
+}
+
+static int prepare(const struct capture_options *o, const char *output, char **absolute,
+		   struct error *err)
+{
+	int r = check_origins("--origin", o->origin, false, err);
+
+	if (r >= 0)
+		r = check_origins("--origin-name", o->origin_name, true, err);
+	if (r >= 0 && !o->per_class)
+		r = error_set(err, EINVAL, ERROR_NO_OFFSET, "--per-class 0 would record nothing");
+	if (r >= 0)
+		r = choose_device(o->device, err);
+	if (r >= 0)
+		r = set_preload(err);
+	if (r >= 0)
+		r = output_prepare(output, err);
+	if (r < 0)
+		return r;
+	*absolute = realpath(output, NULL);
+	if (!*absolute)
+		return error_set(err, errno, ERROR_NO_OFFSET, "%s: %s", output, strerror(errno));
+	if (o->fresh_cache)
+		r = set_fresh_caches(*absolute, err);
+	return r < 0 ? r : set_settings(o, *absolute, err);
+}
+
+int verb_capture(const struct verb *verb, int argc, char **argv)
+{
+	struct capture_options o = {.device = "auto", .per_class = 1};
+	const struct option_row rows[] = {
+		{OPTION_TEXT, "output", 'o', "DIR",
+		 "folder for the bundles, new or empty (default kernelab-DATE-TIME)", &o.output},
+		{OPTION_FLAG, "no-data", 0, NULL,
+		 "kernels, geometry and metadata only: enough for side B", &o.no_data},
+		{OPTION_FLAG, "fresh-cache", 0, NULL,
+		 "empty Triton and Inductor caches in DIR/cache, so that each config is compiled",
+		 &o.fresh_cache},
+		{OPTION_TEXT, "origin", 0, "LIST",
+		 "origins to record, comma-separated, or all (default triton,tlx,inductor,test)",
+		 &o.origin},
+		{OPTION_TEXT, "origin-name", 0, "NAME",
+		 "origin to note for what is recorded: test for a run of kernel tests",
+		 &o.origin_name},
+		{OPTION_COUNT, "per-class", 0, "N",
+		 "launches to record of each kernel and shape class (default 1)", &o.per_class},
+		{OPTION_TEXT, "context", 0, "FILE",
+		 "answers about the model (kernelab context --template)", &o.context},
+		{OPTION_TEXT, "commit", 0, "COMMIT", "commit of the compiler under test",
+		 &o.commit},
+		{OPTION_TEXT, "label", 0, "TEXT", "a name for this run in reports", &o.label},
+		{OPTION_TEXT, "device", 0, "auto|gpu|soft",
+		 "soft: the software device; auto: it where there is no GPU", &o.device},
+		{0},
+	};
+	_cleanup_free_ char *chosen = NULL, *absolute = NULL;
+	char **command;
+	int count, status = 0;
+	struct error err = {0};
+
+	if (options_parse(verb, rows, argc, argv, true, &command, &count, &status) == OPTIONS_EXIT)
+		return status;
+	if (!count) {
+		log_error("capture: no program given; see kernelab capture --help");
+		return CAPTURE_FAILED;
+	}
+	command[count] = NULL; /* the operands were moved down in argv */
+	chosen = o.output ? strdup(o.output) : default_output();
+	if (!chosen || prepare(&o, chosen, &absolute, &err) < 0) {
+		log_error("capture: %s", chosen ? err.message : "no memory");
+		return CAPTURE_FAILED;
+	}
+	status = capture_child_run(command, &err);
+	if (err.code)
+		log_error("capture: %s", err.message);
+	else
+		capture_summary_print(chosen, command[0]);
+	return status;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads the bundles of a finished capture and says in one line what there is. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernelab/bundle.h"
+#include "lib/base.h"
+#include "lib/bundle/files.h"
+#include "lib/image/context.h"
+#include "tools/capture.h"
+
+struct totals {
+	uint64_t bundles, images, recorded, seen, bytes;
+	uint64_t unreadable, unfinished, incomplete; /* bundles */
+	uint64_t no_contents, no_metadata;
+	uint64_t open_questions;
+};
+
+/* CLASS and UNRECORDED records are written again as counts grow: the last one of each holds. */
+static uint64_t seen_by_counts(const struct bundle *b)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = b->classes.count; i-- > 0;) {
+		const struct record_class *c = &b->classes.items[i];
+		bool later = false;
+
+		for (size_t j = i + 1; !later && j < b->classes.count; j++)
+			later = b->classes.items[j].kernel == c->kernel &&
+				hash_equal(b->classes.items[j].shape_class, c->shape_class);
+		sum += later ? 0 : c->seen;
+	}
+	return sum;
+}
+
+static void add_questions(struct totals *t, const struct bundle *b)
+{
+	size_t count, open = 0;
+	const struct context_question *q = context_questions(&count);
+
+	for (size_t i = 0; i < count; i++) {
+		_cleanup_free_ char *owned = NULL;
+		const char *how;
+
+		open += !context_answer(b, &q[i], &how, &owned);
+	}
+	if (open > t->open_questions)
+		t->open_questions = open;
+}
+
+static void add_bundle(struct totals *t, const char *path)
+{
+	struct bundle *b;
+	struct error err;
+
+	t->bundles++;
+	if (bundle_open(&b, path, &err) < 0) {
+		t->unreadable++;
+		return;
+	}
+	t->images += b->images.count;
+	t->recorded += b->launches.count;
+	t->bytes += b->file_bytes;
+	if (b->ends.count && b->ends.items[b->ends.count - 1].clean)
+		t->seen += b->ends.items[b->ends.count - 1].launches;
+	else
+		t->seen += seen_by_counts(b);
+	t->unfinished += !b->complete;
+	t->incomplete += b->ends.count && !b->ends.items[b->ends.count - 1].clean;
+	for (size_t i = 0; i < b->launches.count; i++)
+		t->no_contents += (b->launches.items[i].flags &
+				   (LAUNCH_CONTENTS_MISSING | LAUNCH_IN_CAPTURE)) != 0;
+	for (size_t i = 0; i < b->images.count; i++)
+		t->no_metadata += !b->images.items[i].cache_entry;
+	add_questions(t, b);
+	bundle_close(b);
+}
+
+static void print_bytes(char *text, size_t size, uint64_t bytes)
+{
+	static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+	double value = (double)bytes;
+	unsigned unit = 0;
+
+	while (value >= 1024 && unit + 1 < ARRAY_LENGTH(units)) {
+		value /= 1024;
+		unit++;
+	}
+	snprintf(text, size, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+}
+
+static void add_missing(char *text, size_t size, uint64_t count, const char *what)
+{
+	size_t used = strlen(text);
+
+	if (count)
+		snprintf(text + used, size - used, "%s%" PRIu64 " %s",
+			 used ? ", " : "; missing: ", count, what);
+}
+
+void capture_summary_print(const char *folder, const char *program)
+{
+	char *operands[] = {(char *)folder};
+	struct bundle_paths paths = {0};
+	struct totals t = {0};
+	char bytes[32], missing[800] = "";
+	struct error err;
+
+	if (bundle_paths_expand(&paths, operands, 1, &err) < 0 || !paths.count) {
+		fprintf(stderr,
+			"kernelab: capture: %s loaded no kernels of the origins to record: no "
+			"bundle in "
+			"%s\n",
+			program, folder);
+		return;
+	}
+	for (size_t i = 0; i < paths.count; i++)
+		add_bundle(&t, paths.items[i]);
+	bundle_paths_free(&paths);
+	print_bytes(bytes, sizeof(bytes), t.bytes);
+	add_missing(missing, sizeof(missing), t.unreadable, "bundles that cannot be read");
+	add_missing(missing, sizeof(missing), t.unfinished,
+		    "bundles without their end (process killed)");
+	add_missing(missing, sizeof(missing), t.incomplete, "recordings that stopped early");
+	add_missing(missing, sizeof(missing), t.no_contents, "launches without contents");
+	add_missing(missing, sizeof(missing), t.no_metadata, "images without Triton metadata");
+	add_missing(missing, sizeof(missing), t.open_questions,
+		    "answers about the model (kernelab context)");
+	fprintf(stderr,
+		"kernelab: capture: %" PRIu64 " bundle%s in %s: %" PRIu64 " images, %" PRIu64
+		" launches recorded of %" PRIu64 " seen, %s%s\n",
+		t.bundles, t.bundles == 1 ? "" : "s", folder, t.images, t.recorded, t.seen, bytes,
+		missing);
+}
