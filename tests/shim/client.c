@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* A program over the driver API, loading and launching as Triton does; modes by name. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "drv/driver.h"
+#include "lib/base.h"
+
+#define CHECK(call)                                                          \
+	do {                                                                 \
+		CUresult r_ = (call);                                        \
+		if (r_ != CUDA_SUCCESS) {                                    \
+			fprintf(stderr, "client: %s: %d\n", #call, (int)r_); \
+			exit(3);                                             \
+		}                                                            \
+	} while (0)
+
+#define BYTES (3 * 262144 + 1000) /* more chunks than one, the last not whole */
+
+static struct driver d;
+static CUfunction function;
+static CUdeviceptr x, y;
+
+static void setup(const char *image)
+{
+	struct error err;
+	char *data;
+	size_t size;
+	CUmodule module;
+
+	if (driver_open(&d, "libcuda.so.1", &err) < 0 ||
+	    file_read_all(image, 1 << 20, &data, &size)) {
+		fprintf(stderr, "client: no driver or image\n");
+		exit(3);
+	}
+	CHECK(d.cuInit(0));
+	CHECK(d.cuModuleLoadData(&module, data));
+	free(data); /* as Triton, whose Python object goes */
+	CHECK(d.cuModuleGetFunction(&function, module,
+				    strstr(image, "tma_k") ? "tma_k" : "softmax_k"));
+	CHECK(d.cuMemAlloc_v2(&x, BYTES));
+	CHECK(d.cuMemAlloc_v2(&y, BYTES));
+	memset((void *)x, 7, BYTES);
+}
+
+static CUresult launch(unsigned grid, CUdeviceptr from, CUdeviceptr to, int n)
+{
+	CUdeviceptr scratch = 0;
+	void *params[] = {&from, &to, &n, &scratch, &scratch};
+	CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE};
+	CUlaunchConfig config = {.gridDimX = grid,
+				 .gridDimY = 1,
+				 .gridDimZ = 1,
+				 .blockDimX = 128,
+				 .blockDimY = 1,
+				 .blockDimZ = 1,
+				 .sharedMemBytes = 16,
+				 .attrs = &attribute,
+				 .numAttrs = 1};
+
+	attribute.value.cooperative = 1;
+	return d.cuLaunchKernelEx(&config, function, params, NULL);
+}
+
+static void basic(void)
+{
+	CHECK(launch(1, x, y, 300000)); /* recorded */
+	CHECK(launch(1, x, y, 300000)); /* same class */
+	CHECK(launch(2, x, y, 300000)); /* another grid */
+	CHECK(launch(1, x, y, 5));      /* another scalar */
+	CHECK(launch(1, x + 4, y, 5));  /* another alignment */
+	CHECK(launch(1, x + 64, y, 5)); /* the same alignment as two above */
+}
+
+static void extra(void)
+{
+	struct {
+		CUdeviceptr from, to;
+		int n;
+		CUdeviceptr scratch[2];
+	} packed = {x, y, 9, {0}};
+	size_t size = sizeof(packed);
+	void *list[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+			CU_LAUNCH_PARAM_END};
+
+	CHECK(d.cuLaunchKernel(function, 1, 1, 1, 128, 1, 1, 0, NULL, NULL, list));
+}
+
+static void capture(void)
+{
+	int *capturing = dlsym(d.library, "fake_capturing");
+
+	*capturing = 1;
+	CHECK(launch(1, x, y, 8));
+	CHECK(launch(1, x, y, 8));
+	*capturing = 0;
+	CHECK(launch(1, x, y, 8)); /* now with contents */
+}
+
+static void tma(void)
+{
+	CUtensorMap in, out;
+	cuuint64_t dims[] = {256, 256}, strides[] = {512};
+	cuuint32_t box[] = {64, 64}, ones[] = {1, 1};
+	int side = 256;
+	long stride = 1;
+	CUdeviceptr scratch = 0;
+	void *params[] = {&in,   &side, &side,   &stride, &stride,  &out,
+			  &side, &side, &stride, &stride, &scratch, &scratch};
+
+	CHECK(d.cuTensorMapEncodeTiled(&in, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, (void *)x, dims,
+				       strides, box, ones, 0, 0, 0, 0));
+	CHECK(d.cuTensorMapEncodeTiled(&out, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, (void *)y, dims,
+				       strides, box, ones, 0, 0, 0, 0));
+	CHECK(d.cuLaunchKernel(function, 4, 4, 1, 128, 1, 1, 0, NULL, params, NULL));
+}
+
+static void many_classes(void)
+{
+	for (int i = 0; i < 100; i++)
+		CHECK(launch(1, x, y, i));
+}
+
+static void unknown_function(void)
+{
+	struct {
+		char name[64];
+	} other = {"elsewhere"};
+	int n = 1;
+	CUdeviceptr scratch = 0;
+	void *params[] = {&x, &y, &n, &scratch, &scratch};
+
+	CHECK(launch(1, x, y, 1));
+	for (int i = 0; i < 5; i++)
+		CHECK(d.cuLaunchKernel((CUfunction)&other, 1, 1, 1, 1, 1, 1, 0, NULL, params,
+				       NULL));
+}
+
+/* The child has the parent's pointers but must load its own images. */
+static void forked(const char *image)
+{
+	pid_t child;
+	int status;
+
+	CHECK(launch(1, x, y, 1));
+	child = fork();
+	if (!child) {
+		d.library = NULL;
+		setup(image);
+		CHECK(launch(1, x, y, 2));
+		exit(0);
+	}
+	waitpid(child, &status, 0);
+	if (status)
+		exit(4);
+	CHECK(launch(1, x, y, 3));
+}
+
+/* Until it is killed. */
+static void loop(void)
+{
+	for (int i = 0;; i++) {
+		CHECK(launch(1 + i % 50, x, y, i % 1000));
+		if (i == 20) {
+			puts("going");
+			fflush(stdout);
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc == 3 ? argv[1] : "";
+
+	if (argc != 3)
+		return 2;
+	if (!strcmp(mode, "probe")) { /* opens CUDA, loads nothing */
+		struct error err;
+
+		return driver_open(&d, "libcuda.so.1", &err) < 0 || d.cuInit(0) != CUDA_SUCCESS;
+	}
+	setup(argv[2]);
+	if (!strcmp(mode, "basic"))
+		basic();
+	else if (!strcmp(mode, "extra"))
+		extra();
+	else if (!strcmp(mode, "capture"))
+		capture();
+	else if (!strcmp(mode, "tma"))
+		tma();
+	else if (!strcmp(mode, "classes"))
+		many_classes();
+	else if (!strcmp(mode, "other"))
+		unknown_function();
+	else if (!strcmp(mode, "fork"))
+		forked(argv[2]);
+	else if (!strcmp(mode, "fails"))
+		return launch(1, x, y, 1) == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES ? 0 : 5;
+	else if (!strcmp(mode, "loop"))
+		loop();
+	else
+		return 2;
+	return 0;
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A libcuda.so.1 for tests: host memory is device memory, a launch adds one to each byte of its
+ * second pointer's n bytes from the first. The environment makes it misbehave.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "drv/entries.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define MAX    64
+
+static struct {
+	char *base;
+	size_t size;
+} allocations[MAX];
+static unsigned allocation_count;
+
+struct CUfunc_st {
+	char name[64];
+};
+
+static int flag(const char *name)
+{
+	const char *v = getenv(name);
+
+	return v ? atoi(v) : 0;
+}
+
+/* The program may change it at run time. */
+EXPORT int fake_capturing;
+EXPORT int fake_capturing;
+
+/* ---- resolution ---- */
+
+static CUresult hidden_launch(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+			      unsigned by, unsigned bz, unsigned shared, CUstream stream,
+			      void **params, void **extra)
+{
+	return cuLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);
+}
+
+static void *own(const char *name)
+{
+	Dl_info info;
+	void *self =
+		dladdr((void *)own, &info) ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+
+	return self ? dlsym(self, name) : NULL;
+}
+
+EXPORT CUresult CUDAAPI cuGetProcAddress_v2(const char *symbol, void **function, int version,
+					    cuuint64_t flags,
+					    CUdriverProcAddressQueryResult *status)
+{
+	static const char *const plain[] = {"_v2", ""}, *const per_thread[] = {"_v2_ptsz", "_ptsz",
+									       "_v2", ""};
+	int threads = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
+	const char *const *suffixes = threads ? per_thread : plain;
+
+	*function = NULL;
+	if (flag("FAKE_HIDDEN") && !strcmp(symbol, "cuLaunchKernel"))
+		*function = (void *)hidden_launch;
+	if (!strcmp(symbol, "cuGetProcAddress"))
+		*function = own(version >= 12000 ? "cuGetProcAddress_v2" : "cuGetProcAddress");
+	for (int i = 0; !*function && i < (threads ? 4 : 2); i++) {
+		char name[80];
+
+		snprintf(name, sizeof(name), "%s%s", symbol, suffixes[i]);
+		*function = own(name);
+	}
+	if (status)
+		*status = *function ? CU_GET_PROC_ADDRESS_SUCCESS
+				    : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+	return *function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+EXPORT CUresult CUDAAPI cuGetProcAddress(const char *symbol, void **function, int version,
+					 cuuint64_t flags)
+{
+	return cuGetProcAddress_v2(symbol, function, version, flags, NULL);
+}
+
+/* As the real one, it asks the loader for its own functions. The program checks what it got. */
+EXPORT void *fake_asked_itself;
+EXPORT void *fake_asked_itself;
+
+EXPORT CUresult CUDAAPI cuInit(unsigned flags)
+{
+	fake_asked_itself = own("cuLaunchKernel");
+	return CUDA_SUCCESS;
+}
+
+/* ---- device, context, memory ---- */
+
+EXPORT CUresult CUDAAPI cuDriverGetVersion(int *version)
+{
+	*version = 13000;
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult CUDAAPI cuDeviceGetName(char *name, int size, CUdevice device)
+{
+	snprintf(name, (size_t)size, "fake");
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult CUDAAPI cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdevice device)
+{
+	*value = which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 : 0;
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult CUDAAPI cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
+{
+	*bytes = 1 << 30;
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult CUDAAPI cuCtxGetCurrent(CUcontext *context)
+{
+	*context = (CUcontext)0x1234;
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult CUDAAPI cuCtxGetDevice(CUdevice *device)
+{
+	*device = 0;
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult CUDAAPI cuMemAlloc_v2(CUdeviceptr *address, size_t size)
+{
+	char *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED || allocation_count == MAX)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	allocations[allocation_count].base = p;
+	allocations[allocation_count++].size = size;
+	*address = (CUdeviceptr)p;
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult CUDAAPI cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size,
+						CUdeviceptr address)
+{
+	for (unsigned i = 0; i < allocation_count; i++)
+		if (address - (CUdeviceptr)allocations[i].base < allocations[i].size) {
+			*base = (CUdeviceptr)allocations[i].base;
+			*size = allocations[i].size;
+			return CUDA_SUCCESS;
+		}
+	return CUDA_ERROR_NOT_FOUND;
+}
+
+EXPORT CUresult CUDAAPI cuPointerGetAttribute(void *data, CUpointer_attribute which,
+					      CUdeviceptr address)
+{
+	return CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult copy(void *to, const void *from, size_t size)
+{
+	if (flag("FAKE_COPY_FAILS"))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (fake_capturing) /* a copy in stream capture is what the shim must never do */
+		abort();
+	memcpy(to, from, size);
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult CUDAAPI cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t size,
+					     CUstream stream)
+{
+	return copy(to, (void *)from, size);
+}
+
+EXPORT CUresult CUDAAPI cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
+{
+	*status = fake_capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult CUDAAPI cuStreamQuery(CUstream stream)
+{
+	if (fake_capturing)
+		abort();
+	return CUDA_SUCCESS;
+}
+
+/* ---- modules ---- */
+
+EXPORT CUresult CUDAAPI cuModuleLoadData(CUmodule *module, const void *image)
+{
+	*module = malloc(1);
+	return *module ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+EXPORT CUresult CUDAAPI cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count,
+					   CUjit_option *options, void **values)
+{
+	return cuModuleLoadData(module, image);
+}
+
+EXPORT CUresult CUDAAPI cuModuleLoad(CUmodule *module, const char *path)
+{
+	return cuModuleLoadData(module, path);
+}
+
+EXPORT CUresult CUDAAPI cuModuleUnload(CUmodule module)
+{
+	free(module);
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult CUDAAPI cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
+{
+	*function = calloc(1, sizeof(**function));
+	snprintf((*function)->name, sizeof((*function)->name), "%s", name);
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult CUDAAPI cuFuncGetName(const char **name, CUfunction function)
+{
+	*name = function->name;
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult CUDAAPI cuFuncGetAttribute(int *value, CUfunction_attribute which, CUfunction f)
+{
+	*value = which == CU_FUNC_ATTRIBUTE_NUM_REGS ? 32 : 0;
+	return CUDA_SUCCESS;
+}
+
+/* softmax_k(X, Y, n) and scratch, as Triton 3.6 makes it; tma_k likewise. */
+EXPORT CUresult CUDAAPI cuFuncGetParamInfo(CUfunction f, size_t index, size_t *offset, size_t *size)
+{
+	static const size_t plain[][2] = {{0, 8}, {8, 8}, {16, 4}, {24, 8}, {32, 8}};
+	static const size_t tma[][2] = {{0, 128}, {128, 4},   {132, 4}, {136, 8},
+					{144, 8}, {192, 128}, {320, 4}, {324, 4},
+					{328, 8}, {336, 8},   {344, 8}, {352, 8}};
+	int is_tma = !strcmp(f->name, "tma_k");
+
+	if (index >= (is_tma ? sizeof(tma) : sizeof(plain)) / sizeof(plain[0]))
+		return CUDA_ERROR_INVALID_VALUE;
+	*offset = (is_tma ? tma : plain)[index][0];
+	*size = (is_tma ? tma : plain)[index][1];
+	return CUDA_SUCCESS;
+}
+
+/* ---- launches ---- */
+
+static CUresult run(CUfunction f, void **params, void **extra)
+{
+	char packed[512] = "";
+	char *x, *y;
+	unsigned n;
+
+	if (flag("FAKE_LAUNCH_FAILS"))
+		return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+	if (!params && extra) {
+		memcpy(packed, extra[1], *(size_t *)extra[3]);
+	} else {
+		size_t offset, size;
+
+		for (size_t i = 0; !cuFuncGetParamInfo(f, i, &offset, &size); i++)
+			memcpy(packed + offset, params[i], size);
+	}
+	if (!strcmp(f->name, "tma_k"))
+		return CUDA_SUCCESS;
+	memcpy(&x, packed, 8);
+	memcpy(&y, packed + 8, 8);
+	memcpy(&n, packed + 16, 4);
+	for (unsigned i = 0; !fake_capturing && i < n; i++)
+		y[i] = (char)(x[i] + 1);
+	return CUDA_SUCCESS;
+}
+
+#define LAUNCH(symbol)                                                                         \
+	EXPORT CUresult CUDAAPI symbol(CUfunction f, unsigned gx, unsigned gy, unsigned gz,    \
+				       unsigned bx, unsigned by, unsigned bz, unsigned shared, \
+				       CUstream stream, void **params, void **extra)           \
+	{                                                                                      \
+		return run(f, params, extra);                                                  \
+	}
+LAUNCH(cuLaunchKernel)
+LAUNCH(cuLaunchKernel_ptsz)
+
+#define LAUNCH_EX(symbol)                                                                         \
+	EXPORT CUresult CUDAAPI symbol(const CUlaunchConfig *config, CUfunction f, void **params, \
+				       void **extra)                                              \
+	{                                                                                         \
+		return run(f, params, extra);                                                     \
+	}
+LAUNCH_EX(cuLaunchKernelEx)
+LAUNCH_EX(cuLaunchKernelEx_ptsz)
+
+EXPORT CUresult CUDAAPI cuTensorMapEncodeTiled(
+	CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *address,
+	const cuuint64_t *dims, const cuuint64_t *strides, const cuuint32_t *box,
+	const cuuint32_t *element_strides, CUtensorMapInterleave interleave,
+	CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill)
+{
+	unsigned long hidden =
+		~(unsigned long)address; /* opaque: the address itself is not in it */
+
+	memset(map, 0x5a, sizeof(*map));
+	memcpy(map, &hidden, sizeof(hidden));
+	return CUDA_SUCCESS;
+}
