@@ -13,6 +13,8 @@ API cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (dev)
 		return CUDA_ERROR_INVALID_DEVICE;
+	if (device_lost() != CUDA_SUCCESS)
+		return device_lost();
 	c = context_primary();
 	if (!c)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -47,6 +49,8 @@ API cuCtxCreate_v2(CUcontext *pctx, unsigned int flags, CUdevice dev)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (dev)
 		return CUDA_ERROR_INVALID_DEVICE;
+	if (device_lost() != CUDA_SUCCESS)
+		return device_lost();
 	c = context_new(flags);
 	if (!c)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -58,7 +62,7 @@ API cuCtxCreate_v2(CUcontext *pctx, unsigned int flags, CUdevice dev)
 	return CUDA_SUCCESS;
 }
 
-/* A lost context can be destroyed too: that is how a program gets rid of it. */
+/* After a fault too. */
 API cuCtxDestroy_v2(CUcontext ctx)
 {
 	API_SCOPE(NEED_INIT);
@@ -93,6 +97,8 @@ API cuCtxSetCurrent(CUcontext ctx)
 API cuCtxPushCurrent_v2(CUcontext ctx)
 {
 	API_SCOPE(NEED_INIT);
+	if (!ctx)
+		return CUDA_ERROR_INVALID_VALUE;
 	if (!context_get(ctx))
 		return CUDA_ERROR_INVALID_CONTEXT;
 	return api_errno(context_push(ctx));

@@ -136,14 +136,18 @@ static const struct proc *proc_find(const char *name, int version, bool per_thre
 	return best;
 }
 
-/* Needs no cuInit. Answers with the very addresses of the exported symbols. */
+/*
+ * Needs no cuInit. Answers with the very addresses of the exported symbols. Where there is no such
+ * entry, a caller that asks for the status gets CUDA_SUCCESS and a NULL pointer, as of a GPU's
+ * driver.
+ */
 static CUresult proc_address(const char *symbol, void **pfn, int version, uint64_t flags,
 			     CUdriverProcAddressQueryResult *status)
 {
 	const struct proc *p;
 	bool old = false;
 
-	if (!symbol || !*symbol || !pfn ||
+	if (!symbol || !pfn ||
 	    flags & ~(uint64_t)(CU_GET_PROC_ADDRESS_LEGACY_STREAM |
 				CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -153,7 +157,7 @@ static CUresult proc_address(const char *symbol, void **pfn, int version, uint64
 		*status = p     ? CU_GET_PROC_ADDRESS_SUCCESS
 			  : old ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
 				: CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-	return p ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+	return p || status ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
 API cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags)

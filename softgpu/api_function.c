@@ -27,8 +27,10 @@ API cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc)
 		*pi = (int)f->registers;
 		break;
 	case CU_FUNC_ATTRIBUTE_PTX_VERSION:
-	case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
 		*pi = (int)f->module->ptx->target;
+		break;
+	case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
+		*pi = (int)DEVICE_ARCH;
 		break;
 	case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
 		*pi = (int)f->max_dynamic_shared_bytes;

@@ -30,8 +30,12 @@ API cuMemFree_v2(CUdeviceptr dptr)
 API cuMemAllocHost_v2(void **pp, size_t bytesize)
 {
 	API_SCOPE(NEED_LIVE);
-	if (!pp || !bytesize)
+	if (!pp)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (!bytesize) {
+		*pp = NULL;
+		return CUDA_SUCCESS;
+	}
 	return api_errno(memory_allocate_pinned(pp, bytesize, api.context->handle));
 }
 
@@ -51,13 +55,13 @@ API cuMemGetInfo_v2(size_t *free, size_t *total)
 	return CUDA_SUCCESS;
 }
 
-/* Of VMM memory, one mapping. */
+/* Of VMM memory, one mapping; without access to it, none. */
 API cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr)
 {
 	API_SCOPE(NEED_LIVE);
 	const struct range *r = memory_range(dptr);
 
-	if (!r)
+	if (!r || !r->accessible)
 		return CUDA_ERROR_NOT_FOUND;
 	if (pbase)
 		*pbase = r->base;
@@ -68,33 +72,24 @@ API cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr)
 
 /* ---- pointer attributes ---- */
 
-/* Attributes that hold for reserved addresses without memory too. */
-static CUresult pointer_block_attribute(void *data, CUpointer_attribute attribute, uint64_t address)
+/* The reservation of VMM memory, else the allocation. */
+static void pointer_bounds(const struct range *r, uint64_t *base, uint64_t *size)
 {
-	const struct block *b = memory_block(address);
-	const struct range *r = memory_range(address);
-	bool reserved = b && b->kind == BLOCK_RESERVATION;
+	const struct block *b = memory_block(r->base);
+	bool reserved = b->kind == BLOCK_RESERVATION;
 
-	if (attribute == CU_POINTER_ATTRIBUTE_MAPPED) {
-		*(int *)data =
-			r != NULL; /* writes 4 bytes, as the documentation's bool does not say */
-		return CUDA_SUCCESS;
-	}
-	if (!r && !reserved)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (attribute == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR)
-		*(CUdeviceptr *)data = reserved ? b->base : r->base;
-	else
-		*(size_t *)data = reserved ? b->size : r->size;
-	return CUDA_SUCCESS;
+	*base = reserved ? b->base : r->base;
+	*size = reserved ? b->size : r->size;
 }
 
-static CUresult pointer_range_attribute(void *data, CUpointer_attribute attribute, uint64_t address)
+static CUresult pointer_attribute(void *data, CUpointer_attribute attribute, uint64_t address)
 {
 	const struct range *r = memory_range(address);
+	uint64_t base, size;
 
-	if (!r)
+	if (!data || !r)
 		return CUDA_ERROR_INVALID_VALUE;
+	pointer_bounds(r, &base, &size);
 	switch ((int)attribute) {
 	case CU_POINTER_ATTRIBUTE_CONTEXT:
 		*(CUcontext *)data = (CUcontext)r->owner; /* NULL for VMM memory */
@@ -135,6 +130,15 @@ static CUresult pointer_range_attribute(void *data, CUpointer_attribute attribut
 	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
 		*(CUmemoryPool *)data = NULL;
 		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+		*(CUdeviceptr *)data = base;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+		*(size_t *)data = size;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_MAPPED:
+		*(int *)data = 1;
+		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
 		*(size_t *)data = r->size;
 		return CUDA_SUCCESS;
@@ -148,23 +152,10 @@ static CUresult pointer_range_attribute(void *data, CUpointer_attribute attribut
 	}
 }
 
-static CUresult pointer_attribute(void *data, CUpointer_attribute attribute, uint64_t address)
-{
-	if (!data || attribute < 1)
-		return CUDA_ERROR_INVALID_VALUE;
-	switch (attribute) {
-	case CU_POINTER_ATTRIBUTE_MAPPED:
-	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-		return pointer_block_attribute(data, attribute, address);
-	default:
-		return pointer_range_attribute(data, attribute, address);
-	}
-}
-
+/* Needs no context, and answers after a fault too, as a GPU's driver does. */
 API cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr ptr)
 {
-	API_SCOPE(NEED_LIVE);
+	API_SCOPE(NEED_INIT);
 	return pointer_attribute(data, attribute, ptr);
 }
 
@@ -173,7 +164,7 @@ API cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr
 API cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute *attributes, void **data,
 			   CUdeviceptr ptr)
 {
-	API_SCOPE(NEED_LIVE);
+	API_SCOPE(NEED_INIT);
 	if (!numAttributes || !attributes || !data)
 		return CUDA_ERROR_INVALID_VALUE;
 	for (unsigned i = 0; i < numAttributes; i++) {
@@ -207,27 +198,29 @@ API cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute *attr
 /* ---- copies and fills: done when the call returns, whatever the stream ---- */
 
 /*
- * A host pointer that is none but a device address would crash the program; a driver sees it. A
- * number that is both (device addresses are of their own) counts as the host's.
+ * Programs may give a device address where a host pointer is meant (unified addressing). A number
+ * that is both counts as the host's: device addresses are of their own here.
  */
-static bool host_valid(const void *p, size_t size)
+static bool host_is_device(const void *p, size_t size)
 {
-	if (!p)
-		return false;
-	return !memory_block((uint64_t)p) || backing_is_mapped(p, size);
+	return memory_block((uint64_t)p) && !backing_is_mapped(p, size);
 }
 
 static CUresult copy_in(CUdeviceptr to, const void *from, size_t size)
 {
-	if (size && !host_valid(from, size))
+	if (size && !from)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (host_is_device(from, size))
+		return api_errno(memory_move(to, (uint64_t)from, size));
 	return api_errno(memory_write(to, from, size));
 }
 
 static CUresult copy_out(void *to, CUdeviceptr from, size_t size)
 {
-	if (size && !host_valid(to, size))
+	if (size && !to)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (host_is_device(to, size))
+		return api_errno(memory_move((uint64_t)to, from, size));
 	return api_errno(memory_read(to, from, size));
 }
 

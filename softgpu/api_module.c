@@ -79,6 +79,8 @@ static CUresult verdict_result(enum image_verdict v)
 		return CUDA_SUCCESS;
 	case IMAGE_NO_BINARY:
 		return CUDA_ERROR_NO_BINARY_FOR_GPU;
+	case IMAGE_TARGET:
+		return CUDA_ERROR_INVALID_PTX;
 	case IMAGE_NO_MEMORY:
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	default:

@@ -66,8 +66,7 @@ API cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 	CUstreamCaptureMode old = current;
 
 	API_SCOPE(NEED_INIT);
-	if (!mode || *mode < CU_STREAM_CAPTURE_MODE_GLOBAL ||
-	    *mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+	if (!mode)
 		return CUDA_ERROR_INVALID_VALUE;
 	current = *mode;
 	*mode = old;

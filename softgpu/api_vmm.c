@@ -105,9 +105,11 @@ API cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocation
 	API_SCOPE(NEED_INIT);
 	struct physical *p = handle_get(HANDLE_PHYSICAL, handle);
 
-	if (!p || flags || offset) /* the documentation: offset must be zero */
+	if (!p || flags || !size)
 		return CUDA_ERROR_INVALID_VALUE;
-	return api_errno(memory_map(ptr, size, offset, p));
+	if (offset || size != p->size) /* a GPU's driver maps whole handles only */
+		return CUDA_ERROR_NOT_SUPPORTED;
+	return api_errno(memory_map(ptr, p));
 }
 
 API cuMemUnmap(CUdeviceptr ptr, size_t size)

@@ -146,5 +146,4 @@ void context_reset_primary(struct context *c)
 {
 	context_empty(c);
 	c->retained = 0;
-	c->lost = CUDA_SUCCESS;
 }

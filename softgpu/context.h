@@ -13,7 +13,6 @@ struct context {
 	bool primary;
 	unsigned flags;
 	unsigned retained; /* primary only: 0 = not active */
-	CUresult lost;     /* sticky error of a launch; CUDA_SUCCESS while the context works */
 };
 
 /* All of it runs under the API lock. */

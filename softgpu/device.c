@@ -14,11 +14,23 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool initialised, forked;
+static CUresult lost = CUDA_SUCCESS;
 static struct device_settings settings;
 
 const struct device_settings *device_settings(void)
 {
 	return &settings;
+}
+
+CUresult device_lost(void)
+{
+	return lost;
+}
+
+void device_lose(CUresult result)
+{
+	if (lost == CUDA_SUCCESS)
+		lost = result;
 }
 
 static bool setting_number(enum environment_id id, uint64_t max, uint64_t *out)
@@ -128,7 +140,7 @@ struct api_scope api_enter(enum api_need need)
 		else if (!scope.context)
 			scope.result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
 		else if (need == NEED_LIVE)
-			scope.result = scope.context->lost;
+			scope.result = lost;
 	}
 	return scope;
 }

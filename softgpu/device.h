@@ -10,14 +10,15 @@
 #include "softgpu/context.h"
 #include "softgpu/machine.h"
 
-#define DEVICE_NAME            "kernelab software device"
-#define DEVICE_ARCH            90u
-#define DEVICE_SHARED_DEFAULT  (48 * 1024)  /* a block, without opting in */
-#define DEVICE_SHARED_OPTIN    (227 * 1024) /* a block, with it */
-#define DEVICE_SHARED_SM       (228 * 1024)
-#define DEVICE_SHARED_SYSTEM   1024 /* a block, taken by the driver */
-#define DEVICE_MULTIPROCESSORS 132  /* as the GPUs of that architecture: kernels size grids by it \
-				     */
+#define DEVICE_NAME           "kernelab software device"
+#define DEVICE_ARCH           90u
+#define DEVICE_SHARED_DEFAULT (48 * 1024)  /* a block, without opting in */
+#define DEVICE_SHARED_OPTIN   (227 * 1024) /* a block, with it */
+#define DEVICE_SHARED_SM      (228 * 1024)
+#define DEVICE_SHARED_SYSTEM  1024 /* a block, taken by the driver */
+#define DEVICE_MULTIPROCESSORS                                            \
+	132 /* as the GPUs of that architecture: kernels size grids by it \
+	     */
 #define DEVICE_THREADS_SM 2048
 #define DEVICE_BLOCKS_SM  32
 #define DEVICE_REGISTERS  65536
@@ -32,11 +33,19 @@ const struct device_settings *device_settings(void);
 /* Reads the environment. CUDA_ERROR_INVALID_VALUE with a log line that names the variable. */
 CUresult device_init(void);
 
+/*
+ * The error of the first launch that faulted; CUDA_SUCCESS before. As on a GPU it stays for the
+ * rest of the process, in all its contexts: even a new primary context is refused. Under the API
+ * lock.
+ */
+CUresult device_lost(void);
+void device_lose(CUresult result);
+
 /* What a call needs before it may run. */
 enum api_need {
 	NEED_INIT,    /* cuInit */
 	NEED_CONTEXT, /* and a valid current context */
-	NEED_LIVE     /* that no fault has ended */
+	NEED_LIVE     /* and no fault so far */
 };
 
 struct api_scope {

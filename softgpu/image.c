@@ -52,7 +52,7 @@ static enum image_verdict ptx_open(struct image *out, const char *text, size_t s
 	if (target > arch) {
 		error_set(err, ENOEXEC, ERROR_NO_OFFSET, "PTX for sm_%u: the device is sm_%u",
 			  target, arch);
-		return IMAGE_NO_BINARY;
+		return IMAGE_TARGET;
 	}
 	out->ptx = malloc(size + 1);
 	if (!out->ptx) {

@@ -115,8 +115,7 @@ static CUresult fault_result(enum machine_fault_kind kind)
 	return CUDA_ERROR_UNKNOWN;
 }
 
-static CUresult launch_execute(const struct launch *l, const uint8_t *params,
-			       struct context *context)
+static CUresult launch_execute(const struct launch *l, const uint8_t *params)
 {
 	const struct device_settings *s = device_settings();
 	struct machine_fault fault = {0};
@@ -140,11 +139,11 @@ static CUresult launch_execute(const struct launch *l, const uint8_t *params,
 	if (kind == MACHINE_OK)
 		return CUDA_SUCCESS;
 	softgpu_log(SOFTGPU_LOG_ERROR, "%s", fault.message);
-	context->lost = fault_result(kind);
+	device_lose(fault_result(kind));
 	/* A GPU has no such thing as an unsupported operation: do not pretend that it was started.
 	 */
 	if (s->blocking || kind == MACHINE_UNSUPPORTED || kind == MACHINE_NO_MEMORY)
-		return context->lost;
+		return device_lost();
 	return CUDA_SUCCESS;
 }
 
@@ -164,7 +163,7 @@ CUresult launch_run(const struct launch *l, struct context *context)
 	if (!params)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	result = params_read(l, params);
-	return result == CUDA_SUCCESS ? launch_execute(l, params, context) : result;
+	return result == CUDA_SUCCESS ? launch_execute(l, params) : result;
 }
 
 int launch_occupancy(const struct function *f, uint32_t block_threads, uint64_t shared_bytes)

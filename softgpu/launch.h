@@ -21,9 +21,9 @@ struct launch {
 
 /*
  * Checks all limits and runs the launch to its end in the calling thread. A fault is logged with
- * kernel, PTX line, block, thread and address and ends the context: as on a GPU, the launch itself
- * returns CUDA_SUCCESS, and later calls return the error (with CUDA_LAUNCH_BLOCKING=1 the launch
- * does too). Under the API lock.
+ * kernel, PTX line, block, thread and address and ends the device for the process (device_lost): as
+ * on a GPU, the launch itself returns CUDA_SUCCESS, and later calls return the error (with
+ * CUDA_LAUNCH_BLOCKING=1 the launch does too). Under the API lock.
  */
 CUresult launch_run(const struct launch *l, struct context *context);
 

@@ -416,20 +416,21 @@ void memory_release(struct physical *p)
 	free(p);
 }
 
-int memory_map(uint64_t address, uint64_t size, uint64_t offset, struct physical *p)
+int memory_map(uint64_t address, struct physical *p)
 {
 	const struct block *b = block_find(address);
 	size_t i = range_index(address);
-	struct range r = {.base = address, .size = size, .kind = RANGE_MAPPING, .physical = p};
+	struct range r = {.base = address,
+			  .size = p->size,
+			  .host = p->host,
+			  .kind = RANGE_MAPPING,
+			  .physical = p};
 
-	if (!size || (address | size | offset) % MEMORY_GRANULE || offset > p->size ||
-	    size > p->size - offset)
+	if (address % MEMORY_GRANULE || !b || b->kind != BLOCK_RESERVATION ||
+	    p->size > b->base + b->size - address)
 		return -EINVAL;
-	if (!b || b->kind != BLOCK_RESERVATION || size > b->base + b->size - address)
+	if (i < space.range_count && space.ranges[i].base < address + p->size)
 		return -EINVAL;
-	if (i < space.range_count && space.ranges[i].base < address + size)
-		return -EINVAL;
-	r.host = p->host + offset;
 	if (range_insert(r))
 		return -ENOMEM;
 	p->references++;
@@ -456,11 +457,17 @@ static bool mappings_find(uint64_t address, uint64_t size, size_t *first)
 
 int memory_unmap(uint64_t address, uint64_t size)
 {
-	size_t i;
+	const struct block *b = block_find(address);
+	size_t first = range_index(address), i = first;
 
-	if (!mappings_find(address, size, &i))
+	if (!size || (address | size) % MEMORY_GRANULE || !b || b->kind != BLOCK_RESERVATION ||
+	    size > b->base + b->size - address)
 		return -EINVAL;
-	while (i < space.range_count && space.ranges[i].base < address + size) {
+	for (; i < space.range_count && space.ranges[i].base < address + size; i++)
+		if (space.ranges[i].base < address ||
+		    space.ranges[i].base + space.ranges[i].size > address + size)
+			return -EINVAL;
+	while (i-- > first) {
 		struct physical *p = space.ranges[i].physical;
 
 		range_remove(&space.ranges[i]);

@@ -90,11 +90,12 @@ int memory_unreserve(uint64_t address, uint64_t size);
 struct physical *memory_create(uint64_t size);
 void memory_release(struct physical *p);
 
-/* Maps [offset, offset + size) of p into a free part of one reservation; no access yet. 0; -EINVAL.
+/* Maps all of p into a free part of one reservation; no access yet. 0; -EINVAL; -ENOMEM. */
+int memory_map(uint64_t address, struct physical *p);
+/* Removes the mappings of a part of one reservation; holes are fine, half mappings not. 0; -EINVAL.
  */
-int memory_map(uint64_t address, uint64_t size, uint64_t offset, struct physical *p);
-/* Whole mappings only, without holes. 0; -EINVAL. */
 int memory_unmap(uint64_t address, uint64_t size);
+/* Of exactly a row of whole mappings without holes. 0; -EINVAL. */
 int memory_set_access(uint64_t address, uint64_t size, bool accessible);
 
 /*
