@@ -392,17 +392,18 @@ static int decide_outputs(const struct result *r, const struct record_family *f,
 	v->output_count = c->extents.count;
 	for (size_t i = 0; i < v->output_count; i++) {
 		struct output_verdict *o = &v->outputs[i];
+		struct error damage;
 		int e;
 
 		o->extent = &c->extents.items[i];
 		o->name = output_name(f, o->extent);
 		o->dtype = contents_dtype(o->extent, &o->note);
 		j.extent = i;
-		e = output_decide(&j, o, err);
+		e = output_decide(&j, o, &damage);
 		if (e == -ENOMEM)
-			return e;
+			return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 		if (e)
-			output_damaged(v, o, err);
+			output_damaged(v, o, &damage);
 	}
 	return 0;
 }
