@@ -38,6 +38,21 @@ static int compare_shapes(const void *x, const void *y)
 	return hash_compare(a->id, b->id);
 }
 
+/* Specialisations of a config (argument divisibility) are one config; they are neighbours. */
+static void count_configs(struct family_verdict *f)
+{
+	for (size_t i = 0, k; i < f->config_count; i = k) {
+		bool tested = false;
+
+		for (k = i; k < f->config_count &&
+			    hash_equal(f->configs[i].record->key, f->configs[k].record->key);
+		     k++)
+			tested |= f->configs[k].outcome.bucket > 0;
+		f->coverage.configs++;
+		f->coverage.configs_tested += tested;
+	}
+}
+
 /* Distinct shape classes, and those of which a case was tested. */
 static int count_classes(struct family_verdict *f)
 {
@@ -80,7 +95,7 @@ struct weakness {
 
 static void find_weakness(struct weakness *w, const struct case_verdict *v)
 {
-	if (v->outcome.bucket && (v->repeats[SIDE_A] < 2 || v->repeats[SIDE_B] < 2))
+	if (v->outcome.bucket && (v->repeats[SIDE_A] == 1 || v->repeats[SIDE_B] == 1))
 		w->single++;
 	for (size_t i = 0; i < v->output_count; i++) {
 		const struct metrics *m = &v->outputs[i].metrics;
@@ -111,7 +126,7 @@ static int note_weakness(struct family_verdict *f, const struct weakness *w)
 				100 * threshold(THRESHOLD_WEAK_ZEROS), (uintmax_t)w->zeros,
 				(uintmax_t)w->outputs, w->zeros_name);
 	if (!e && w->single)
-		e = family_note(f, "determinism not tested: %ju cases have a single repeat",
+		e = family_note(f, "determinism not tested: a single repeat in %ju of the launches",
 				(uintmax_t)w->single);
 	return e;
 }
@@ -160,9 +175,9 @@ int family_cover(struct family_verdict *f)
 	struct weakness w = {0};
 	int e;
 
-	f->coverage = (struct family_coverage){.configs = (uint32_t)f->config_count};
+	f->coverage = (struct family_coverage){0};
+	count_configs(f);
 	for (size_t i = 0; i < f->config_count; i++) {
-		f->coverage.configs_tested += f->configs[i].outcome.bucket > 0;
 		for (size_t k = 0; k < f->configs[i].case_count; k++) {
 			count_case(&f->coverage, &f->configs[i].cases[k]);
 			find_weakness(&w, &f->configs[i].cases[k]);

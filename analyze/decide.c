@@ -105,12 +105,12 @@ static const char *address_name(const struct record_family *f, const struct reco
 	return "?";
 }
 
-__attribute__((format(printf, 3, 4))) static void found(struct outcome *o, double severity,
-							const char *format, ...)
+__attribute__((format(printf, 4, 5))) static void found(struct outcome *o, const char *tag,
+							double severity, const char *format, ...)
 {
 	va_list args;
 
-	*o = (struct outcome){.bucket = 3, .rule = RULE_VALID, .severity = severity};
+	*o = (struct outcome){.bucket = 3, .rule = RULE_VALID, .tag = tag, .severity = severity};
 	va_start(args, format);
 	vsnprintf(o->evidence, sizeof(o->evidence), format, args);
 	va_end(args);
@@ -173,7 +173,8 @@ static bool rule_valid(const struct record_family *f, const struct result_case *
 	const struct record_trial *b = t->failed[SIDE_B], *worst = NULL;
 
 	if (b) {
-		found(o, 4, "B ends with a %s where A runs through (%s trial %" PRIu32 "): %s",
+		found(o, trial_status_name(b->status), 4,
+		      "B ends with a %s where A runs through (%s trial %" PRIu32 "): %s",
 		      trial_status_name(b->status), trial_kind_name(b->kind), b->index,
 		      text_or(b->reason, "no reason given"));
 		return true;
@@ -186,7 +187,7 @@ static bool rule_valid(const struct record_family *f, const struct result_case *
 			worst = b;
 	}
 	if (worst) {
-		found(o, 3,
+		found(o, "unwritten", 3,
 		      "B leaves %" PRIu64 " bytes unwritten that A writes, first at 0x%" PRIx64
 		      " (output %s)",
 		      worst->unwritten_bytes, worst->unwritten_address,
@@ -195,7 +196,8 @@ static bool rule_valid(const struct record_family *f, const struct result_case *
 	}
 	worst = stray_trial(c, SIDE_B);
 	if (worst && !stray_trial(c, SIDE_A)) {
-		found(o, 2, "B changes %" PRIu64 " bytes outside A's outputs, first at 0x%" PRIx64,
+		found(o, "writes outside", 2,
+		      "B changes %" PRIu64 " bytes outside A's outputs, first at 0x%" PRIx64,
 		      worst->stray_bytes, worst->stray_address);
 		return true;
 	}
@@ -319,7 +321,7 @@ static void judge_trials(const struct job *j, bool poison, struct output_verdict
 	uint32_t different = repeats_different(t, SIDE_B, j->extent);
 
 	if (poison && !j->a_count && !different && !poisons_equal(t, SIDE_B, j->extent)) {
-		found(&v->outcome, 1,
+		found(&v->outcome, "depends on poison", 1,
 		      "B's result depends on what the output held before, A's does not");
 		return;
 	}
@@ -329,6 +331,7 @@ static void judge_trials(const struct job *j, bool poison, struct output_verdict
 		*o = (struct outcome){
 			.bucket = 3,
 			.rule = RULE_DETERMINISM,
+			.tag = "race",
 			.severity = (double)different / t->repeat_count[SIDE_B],
 		};
 		snprintf(o->evidence, sizeof(o->evidence),
@@ -343,6 +346,7 @@ static void judge_trials(const struct job *j, bool poison, struct output_verdict
 		v->outcome.bucket = 2;
 		v->outcome.rule = RULE_MAGNITUDE;
 		v->outcome.provisional = true;
+		v->outcome.tag = "nondeterministic";
 		snprintf(v->outcome.evidence, sizeof(v->outcome.evidence),
 			 "A varies from run to run, B gives one of its results");
 	}
@@ -370,7 +374,8 @@ static void output_damaged(struct case_verdict *v, struct output_verdict *o,
 			   const struct error *err)
 {
 	v->damaged = true;
-	o->outcome = (struct outcome){.bucket = 3, .unproven = true, .rule = RULE_UNPROVEN};
+	o->outcome = (struct outcome){
+		.bucket = 3, .unproven = true, .rule = RULE_UNPROVEN, .tag = "damaged result"};
 	snprintf(o->outcome.evidence, sizeof(o->outcome.evidence), "the result is damaged: %.300s",
 		 err->message);
 }
@@ -431,7 +436,8 @@ static void take_worst(struct case_verdict *v, const struct trials *t)
 static void mark_unexecuted(const struct result *r, const struct record_config *config,
 			    struct case_verdict *v)
 {
-	struct outcome o = {.bucket = 3, .unproven = true, .rule = RULE_UNPROVEN};
+	struct outcome o = {
+		.bucket = 3, .unproven = true, .rule = RULE_UNPROVEN, .tag = "needs a GPU"};
 
 	if (!r->software || !config->same_ptx || config->same_code)
 		return;

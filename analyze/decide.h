@@ -38,6 +38,7 @@ struct outcome {
 	bool provisional;      /* rests on a provisional threshold */
 	bool nondeterministic; /* A itself varies from run to run */
 	enum rule rule;
+	const char *tag;    /* a word or two for tables: "fault"; NULL. Static storage */
 	double severity;    /* orders outcomes of one rule: greater is worse */
 	char evidence[352]; /* one sentence without a full stop */
 };

@@ -48,7 +48,10 @@ int outcome_compare(const struct outcome *x, const struct outcome *y)
 /* "1.5 (0x3fc00000)" */
 static void value_text(char *out, size_t size, enum dtype t, double value, uint64_t bits)
 {
-	if (dtype_is_float(t))
+	if (number_class(value) != NUMBER_FINITE)
+		snprintf(out, size, "%s (0x%0*" PRIx64 ")", number_class_name(number_class(value)),
+			 (int)dtype_bytes(t) * 2, bits);
+	else if (dtype_is_float(t))
 		snprintf(out, size, "%.9g (0x%0*" PRIx64 ")", value, (int)dtype_bytes(t) * 2, bits);
 	else if (t == DTYPE_I64)
 		snprintf(out, size, "%" PRId64, (int64_t)bits);
@@ -119,6 +122,7 @@ static void judge_bytes(const struct metrics *m, const char *note, struct outcom
 	o->bucket = 3;
 	o->unproven = true;
 	o->rule = RULE_UNPROVEN;
+	o->tag = "unknown type differs";
 	o->severity = (double)m->differing / (double)m->elements;
 	snprintf(o->evidence, sizeof(o->evidence),
 		 "%" PRIu64 " of %" PRIu64 " bytes differ from byte %" PRIu64
@@ -188,6 +192,9 @@ void metrics_judge(const struct metrics *m, const char *note, bool nondeterminis
 		judge_integers(m, o);
 	} else if (m->payload + m->zero_sign == m->differing) {
 		o->bucket = 2;
+		o->tag = !m->payload     ? "sign of zero"
+			 : !m->zero_sign ? "NaN payload"
+					 : "NaN payload, zero sign";
 		snprintf(o->evidence, sizeof(o->evidence),
 			 "only %s differs, on %" PRIu64 " of %" PRIu64 " elements",
 			 !m->payload     ? "the sign of zero"

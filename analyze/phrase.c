@@ -76,12 +76,17 @@ char *phrase_figures(char *out, const struct family_verdict *f)
 
 	if (f->outcome.bucket == 1)
 		snprintf(out, PHRASE_BYTES, "bitwise");
+	else if (f->outcome.tag)
+		snprintf(out, PHRASE_BYTES, "%s", f->outcome.tag);
 	else if (f->outcome.unproven)
-		snprintf(out, PHRASE_BYTES, "unproven");
+		snprintf(out, PHRASE_BYTES, "nothing tested");
 	else if (!m || !m->differing)
 		snprintf(out, PHRASE_BYTES, "%s", rule_name(f->outcome.rule));
 	else if (m->class_changes)
 		snprintf(out, PHRASE_BYTES, "%" PRIu64 " of %" PRIu64 " NaN/inf", m->class_changes,
+			 m->elements);
+	else if (f->outcome.rule == RULE_INTEGER)
+		snprintf(out, PHRASE_BYTES, "%" PRIu64 " of %" PRIu64 " integers", m->differing,
 			 m->elements);
 	else if (f->outcome.rule == RULE_FREQUENCY)
 		snprintf(out, PHRASE_BYTES, "%.3g %% differ, %" PRIu64 " ulp",

@@ -98,6 +98,7 @@ static void put_rule(struct writer *w, json_t *object, const struct outcome *o)
 	put(w, object, "rule", rule);
 	put(w, rule, "number", json_string(rule_number(o->rule)));
 	put(w, rule, "name", json_string(rule_name(o->rule)));
+	put(w, object, "tag", text_or_null(o->tag));
 	put(w, object, "evidence", text(o->evidence));
 }
 

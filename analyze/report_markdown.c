@@ -11,7 +11,7 @@
 static void put_text(FILE *out, const char *text)
 {
 	for (; *text; text++) {
-		if (strchr("\\`*_{}[]<>()#+!|~&@", *text))
+		if (strchr("\\`*_[]<>#|~&@", *text))
 			fputc('\\', out);
 		fputc(*text, out);
 	}

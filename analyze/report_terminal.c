@@ -17,13 +17,13 @@
 /* Width of the columns; with their gaps they fill REPORT_COLUMNS. */
 enum {
 	WIDTH_CONFIGS = 5,
-	WIDTH_FAMILY = 28,
+	WIDTH_FAMILY = 27,
 	WIDTH_CONFIG = 22,
 	WIDTH_OUTPUT = 10,
 	WIDTH_FIGURES = 25
 };
 
-_Static_assert(2 + 3 + WIDTH_CONFIGS + 1 + WIDTH_FAMILY + 1 + WIDTH_CONFIG + 1 + WIDTH_OUTPUT + 1 +
+_Static_assert(2 + 5 + WIDTH_CONFIGS + 1 + WIDTH_FAMILY + 1 + WIDTH_CONFIG + 1 + WIDTH_OUTPUT + 1 +
 			       WIDTH_FIGURES <=
 		       REPORT_COLUMNS,
 	       "a line of the table fits");
@@ -45,12 +45,15 @@ static const char *bucket_style(const struct terminal *t, const struct outcome *
 	return style(t, o->bucket == 2 || o->unproven ? YELLOW : RED);
 }
 
-/* Prints text in exactly `width` columns (a code point counts as one), cut with "…". */
+/* Prints text in exactly `width` columns (a code point counts as one), cut with "…"; unpadded if <
+ * 0. */
 static void put_cell(const struct terminal *t, const char *text, int width)
 {
 	const char *p = text, *cut = text;
 	int columns = 0;
+	bool pad = width > 0;
 
+	width = abs(width);
 	for (; *p; p++) {
 		if (((unsigned char)*p & 0xc0) == 0x80)
 			continue;
@@ -62,7 +65,7 @@ static void put_cell(const struct terminal *t, const char *text, int width)
 	if (columns > width)
 		fprintf(t->out, "%.*s…", (int)(cut - text), text);
 	else
-		fprintf(t->out, "%s%*s", text, width - columns, "");
+		fprintf(t->out, "%s%*s", text, pad ? width - columns : 0, "");
 }
 
 /* Wraps text at blanks into lines of REPORT_COLUMNS, each indented. */
@@ -126,7 +129,7 @@ static void put_row(const struct terminal *t, const struct family_verdict *f)
 	const struct output_verdict *o = family_worst_output(f);
 	char text[PHRASE_BYTES];
 
-	fprintf(t->out, "%s%d%s %-3s", bucket_style(t, &f->outcome), f->outcome.bucket,
+	fprintf(t->out, "%s%d%s %-4s ", bucket_style(t, &f->outcome), f->outcome.bucket,
 		style(t, RESET), rule_number(f->outcome.rule));
 	snprintf(text, sizeof(text), "%" PRIu32 "/%" PRIu32, f->coverage.configs_tested,
 		 f->coverage.configs);
@@ -144,22 +147,23 @@ static void put_row(const struct terminal *t, const struct family_verdict *f)
 	snprintf(text, sizeof(text), "%s", o ? o->name : "-");
 	put_cell(t, phrase_clean(text), WIDTH_OUTPUT);
 	fputc(' ', t->out);
-	put_cell(t, phrase_figures(text, f), WIDTH_FIGURES);
+	put_cell(t, phrase_figures(text, f), -WIDTH_FIGURES);
 	fputc('\n', t->out);
 }
 
 static void put_table(const struct terminal *t, const struct analysis *a)
 {
-	fprintf(t->out, "%sB %-3s", style(t, BOLD), "rl");
+	fprintf(t->out, "%sB %-4s ", style(t, BOLD), "rule");
 	put_cell(t, "cfgs", WIDTH_CONFIGS + 1);
 	put_cell(t, "family", WIDTH_FAMILY + 1);
 	put_cell(t, "worst config", WIDTH_CONFIG + 1);
 	put_cell(t, "output", WIDTH_OUTPUT + 1);
-	put_cell(t, "figures", WIDTH_FIGURES);
+	put_cell(t, "figures", -WIDTH_FIGURES);
 	fprintf(t->out, "%s\n", style(t, RESET));
 	for (size_t i = 0; i < a->family_count; i++)
 		put_row(t, &a->families[i]);
-	fprintf(t->out, "B: bucket (1 bitwise, 2 small, 3 suspicious); rl: rule; cfgs: configs "
+	fprintf(t->out, "B: bucket (1 bitwise, 2 small, 3 suspicious); rule: docs/numerics.md; "
+			"cfgs: configs "
 			"tested/known\n");
 	if (analysis_provisional(a))
 		fprintf(t->out, "Rules 9 and 9f: provisional limits, noise floor not measured yet "
@@ -172,8 +176,13 @@ static void put_coverage(const struct terminal *t, const struct family_verdict *
 
 	fprintf(t->out,
 		"  tested: %" PRIu32 " of %" PRIu32 " configs, %" PRIu32 " of %" PRIu32
-		" launches, %" PRIu32 " of %" PRIu32 " shape classes\n",
-		c->configs_tested, c->configs, c->tested, c->cases, c->classes_tested, c->classes);
+		" shape classes, %" PRIu32 " of %" PRIu32 " launches",
+		c->configs_tested, c->configs, c->classes_tested, c->classes, c->tested, c->cases);
+	if (c->nondeterministic)
+		fprintf(t->out, ", %" PRIu32 " nondeterministic", c->nondeterministic);
+	if (c->unfaithful)
+		fprintf(t->out, ", %" PRIu32 " unfaithful", c->unfaithful);
+	fputc('\n', t->out);
 }
 
 static void put_details(const struct terminal *t, const struct family_verdict *f)

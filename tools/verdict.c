@@ -12,8 +12,9 @@
 #include "lib/base.h"
 #include "lib/log.h"
 
-#define MARKDOWN_DETAILS 20 /* families with details: GitHub cuts a comment at 65,536 characters \
-			     */
+#define MARKDOWN_DETAILS                                                        \
+	20 /* families with details: GitHub cuts a comment at 65,536 characters \
+	    */
 
 enum { FILE_JSON, FILE_MARKDOWN };
 
@@ -45,21 +46,18 @@ static int file_finish(const struct verb *verb, struct verdict_file *f, int erro
 {
 	bool bad = error || ferror(f->stream);
 
-	if (f->stream == stdout) {
+	if (f->stream == stdout)
 		bad |= fflush(stdout) != 0;
-	} else {
-		bad |= fclose(f->stream) != 0;
-		if (bad)
-			unlink(f->temporary);
-		else
-			bad = rename(f->temporary, f->path) != 0;
-	}
-	free(steal_pointer(f->temporary));
-	f->stream = NULL;
+	else
+		bad |= fclose(f->stream) != 0 || rename(f->temporary, f->path) != 0;
 	if (bad)
 		log_error("%s: cannot write %s: %s", verb->name,
 			  is_stdout(f->path) ? "standard output" : f->path,
 			  strerror(error ? -error : errno));
+	if (bad && f->temporary)
+		unlink(f->temporary);
+	free(steal_pointer(f->temporary));
+	f->stream = NULL;
 	return bad ? 2 : 0;
 }
 

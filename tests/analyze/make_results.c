@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes the results that the report tests read: FOLDER/gpu.klab, soft.klab, shard.klab, … */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base.h"
+#include "tests/analyze/maker.h"
+
+#define N 1024
+
+static float plain[N], near[N], nan_tail[N], far[N];
+static int32_t ints[N], other_ints[N];
+static uint16_t narrow[N], truncated[N];
+
+/* Values that are exact in binary, so that every figure prints the same everywhere. */
+static void fill(void)
+{
+	for (int i = 0; i < N; i++) {
+		uint32_t x;
+
+		plain[i] = (float)(i % 64 + 1) * 0.25f;
+		near[i] = plain[i] + (i % 8 ? 0 : plain[i] * 0x1p-22f);
+		nan_tail[i] = i < N - 128 ? plain[i] : NAN;
+		far[i] = i == 77 ? plain[i] + 2 : plain[i];
+		ints[i] = other_ints[i] = i;
+		memcpy(&x, &plain[i], 4);
+		narrow[i] = truncated[i] = (uint16_t)(x >> 16);
+		truncated[i] ^= i % 4 == 0;
+	}
+	other_ints[5] = 500;
+}
+
+static uint64_t next_launch = 17;
+
+static void add(struct maker *m, const char *name, const char *options, enum dtype t, const void *a,
+		const void *b)
+{
+	struct hash128 family = maker_family(m, name, t);
+
+	maker_case(m, maker_config(m, family, options), next_launch++, t, N);
+	maker_trials(m, a, b);
+}
+
+static void add_untested(struct maker *m, const char *name)
+{
+	struct record_config c = {.family = maker_family(m, name, DTYPE_F32),
+				  .options = "num_warps=4 BLOCK=128",
+				  .pairing = PAIRING_A_ONLY,
+				  .reason = "B never compiled this config"};
+
+	maker_config_full(m, &c);
+}
+
+/* Faults under B in one of two configs; a third one is not tested. */
+static void add_fault(struct maker *m)
+{
+	struct record_trial t = {.side = SIDE_B,
+				 .status = TRIAL_STATUS_FAULT,
+				 .reason = "illegal address 0x302000000"};
+	struct record_config c = {.options = "num_warps=16 128x128", .reason = "too many spills"};
+	struct hash128 family = maker_family(m, "matmul_k", DTYPE_F32);
+	const void *p = plain;
+
+	maker_case(m, maker_config(m, family, "num_warps=4 64x64"), next_launch++, DTYPE_F32, N);
+	maker_trials(m, plain, plain);
+	maker_case(m, maker_config(m, family, "num_warps=8 128x64"), next_launch++, DTYPE_F32, N);
+	for (uint32_t i = 0; i < 3; i++)
+		maker_trial(m, SIDE_A, TRIAL_REPEAT, i, &p);
+	maker_trial_full(m, &t, NULL);
+	c.family = family;
+	maker_config_full(m, &c);
+}
+
+static void make_gpu(const char *path)
+{
+	struct maker m;
+
+	maker_begin(&m, path, NULL);
+	add(&m, "triton_poi_fused_add_mul_native_layer_norm_backward_0",
+	    "num_warps=4 num_stages=1 XBLOCK=1024", DTYPE_F32, plain, plain);
+	add(&m, "softmax_k", "num_warps=4 64x32", DTYPE_F32, plain, nan_tail);
+	add(&m, "layernorm_k", "num_warps=8 1024", DTYPE_F32, plain, near);
+	add(&m, "dropped_tail_k", "num_warps=8 1024", DTYPE_F32, plain, far);
+	add(&m, "argmax_k", "num_warps=2", DTYPE_I32, ints, other_ints);
+	add(&m, "cast_bf16_k", "num_warps=2", DTYPE_BF16, narrow, truncated);
+	add(&m, "weird|name`\x1b[31m\xff", "num_warps=1 | a<b> *c*", DTYPE_UNKNOWN, plain, far);
+	add_untested(&m, "never_k");
+	add_fault(&m);
+	maker_end(&m);
+}
+
+static void make_one(const char *path, const char *name, const float *b, bool software)
+{
+	struct maker_head head = {"triton 3.6.0, ptxas 12.8.93", "triton 3.7.1", software};
+	struct maker m;
+
+	maker_begin(&m, path, &head);
+	add(&m, name, "num_warps=4", DTYPE_F32, plain, b);
+	maker_end(&m);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2 || chdir(argv[1])) {
+		fprintf(stderr, "usage: make_results FOLDER\n");
+		return 2;
+	}
+	fill();
+	make_gpu("gpu.klab");
+	make_one("soft.klab", "softmax_k", near, true);
+	make_one("equal.klab", "softmax_k", plain, true);
+	make_one("stranger.klab", "softmax_k", plain, false);
+	make_one("cut.klab", "softmax_k", plain, true);
+	if (truncate("cut.klab", 3000))
+		return 2;
+	return 0;
+}
