@@ -13,6 +13,8 @@
 	  "run a program and record its kernels", 125)                                             \
 	V("context", verb_context, "BUNDLE…",                                                      \
 	  "tell what is known of the model, and what is asked", 2)                                 \
+	V("replay", verb_replay, "BUNDLE…",                                                        \
+	  "run recorded launches under builds A and B", 2)                                         \
 	V("verify", verb_verify, "BUNDLE…", "check that everything in bundles is whole", 2)
 
 #define V(name, function, operands, summary, status) \

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/* A set of bytes of restored memory: one bit a byte, memory only where a bit was ever set. */
+#include "replay/byteset.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int byteset_init(struct byteset *s, const struct ranges *pieces)
+{
+	*s = (struct byteset){.pieces = pieces};
+	s->chunks = ranges_bytes(pieces) / CHUNK_BYTES;
+	s->words = calloc(s->chunks ? s->chunks : 1, sizeof(*s->words));
+	return s->words ? 0 : -ENOMEM;
+}
+
+void byteset_free(struct byteset *s)
+{
+	if (s->words)
+		for (size_t i = 0; i < s->chunks; i++)
+			free(s->words[i]);
+	free(s->words);
+	*s = (struct byteset){0};
+}
+
+size_t byteset_chunk(const struct byteset *s, uint64_t address)
+{
+	size_t before = 0;
+
+	for (size_t i = 0; i < s->pieces->count; i++) {
+		const struct range *p = &s->pieces->items[i];
+
+		if (address >= p->base && address - p->base < p->size)
+			return before + (address - p->base) / CHUNK_BYTES;
+		before += p->size / CHUNK_BYTES;
+	}
+	return SIZE_MAX;
+}
+
+uint64_t byteset_address(const struct byteset *s, size_t chunk)
+{
+	for (size_t i = 0; i < s->pieces->count; i++) {
+		const struct range *p = &s->pieces->items[i];
+
+		if (chunk < p->size / CHUNK_BYTES)
+			return p->base + chunk * (uint64_t)CHUNK_BYTES;
+		chunk -= p->size / CHUNK_BYTES;
+	}
+	return UINT64_MAX;
+}
+
+static uint64_t *chunk_words(struct byteset *s, size_t chunk)
+{
+	if (!s->words[chunk])
+		s->words[chunk] = calloc(BYTESET_WORDS, sizeof(uint64_t));
+	return s->words[chunk];
+}
+
+/* Bits [first, first + count) of a chunk's words. */
+static void fill_bits(uint64_t *words, uint32_t first, uint32_t count, bool value)
+{
+	while (count) {
+		uint32_t bit = first % 64, n = 64 - bit < count ? 64 - bit : count;
+		uint64_t mask = (n == 64 ? UINT64_MAX : (1ull << n) - 1) << bit;
+
+		if (value)
+			words[first / 64] |= mask;
+		else
+			words[first / 64] &= ~mask;
+		first += n;
+		count -= n;
+	}
+}
+
+static int fill_range(struct byteset *s, uint64_t address, uint64_t size, bool value)
+{
+	size_t before = 0;
+
+	for (size_t i = 0; i < s->pieces->count; i++) {
+		const struct range *p = &s->pieces->items[i];
+		uint64_t from = address > p->base ? address : p->base;
+		uint64_t to =
+			address + size < p->base + p->size ? address + size : p->base + p->size;
+
+		while (from < to) {
+			size_t chunk = before + (from - p->base) / CHUNK_BYTES;
+			uint32_t first = from % CHUNK_BYTES;
+			uint32_t n =
+				to - from < CHUNK_BYTES - first ? to - from : CHUNK_BYTES - first;
+
+			if (value && !chunk_words(s, chunk))
+				return -ENOMEM;
+			if (s->words[chunk])
+				fill_bits(s->words[chunk], first, n, value);
+			from += n;
+		}
+		before += p->size / CHUNK_BYTES;
+	}
+	return 0;
+}
+
+int byteset_add(struct byteset *s, uint64_t address, uint64_t size)
+{
+	return fill_range(s, address, size, true);
+}
+
+void byteset_remove(struct byteset *s, uint64_t address, uint64_t size)
+{
+	fill_range(s, address, size, false);
+}
+
+bool byteset_has(const struct byteset *s, uint64_t address)
+{
+	size_t chunk = byteset_chunk(s, address);
+	uint32_t bit = address % CHUNK_BYTES;
+
+	return chunk != SIZE_MAX && s->words[chunk] && s->words[chunk][bit / 64] >> bit % 64 & 1;
+}
+
+/* Bit i set where byte i of x is not zero. */
+static uint64_t nonzero_bytes(uint64_t x)
+{
+	const uint64_t low7 = 0x7f7f7f7f7f7f7f7full;
+	uint64_t high = (((x & low7) + low7) | x) & ~low7;
+
+	return (high * 0x0002040810204081ull) >> 56;
+}
+
+int byteset_add_compare(struct byteset *s, size_t chunk, const void *x, const void *y, bool equal)
+{
+	const uint64_t *p = x, *q = y;
+	uint64_t *words;
+
+	if (!equal && !memcmp(x, y, CHUNK_BYTES))
+		return 0;
+	words = chunk_words(s, chunk);
+	if (!words)
+		return -ENOMEM;
+	for (size_t i = 0; i < BYTESET_WORDS; i++) {
+		uint64_t bits = 0;
+
+		for (size_t j = 0; j < 8; j++)
+			bits |= nonzero_bytes(p[8 * i + j] ^ q[8 * i + j]) << 8 * j;
+		words[i] |= equal ? ~bits : bits;
+	}
+	return 0;
+}
+
+int byteset_or(struct byteset *s, const struct byteset *other)
+{
+	for (size_t i = 0; i < s->chunks; i++) {
+		if (!other->words[i])
+			continue;
+		if (!chunk_words(s, i))
+			return -ENOMEM;
+		for (size_t j = 0; j < BYTESET_WORDS; j++)
+			s->words[i][j] |= other->words[i][j];
+	}
+	return 0;
+}
+
+void byteset_and(struct byteset *s, const struct byteset *other)
+{
+	for (size_t i = 0; i < s->chunks; i++) {
+		if (!s->words[i])
+			continue;
+		for (size_t j = 0; j < BYTESET_WORDS; j++)
+			s->words[i][j] &= other->words[i] ? other->words[i][j] : 0;
+	}
+}
+
+void byteset_minus(struct byteset *s, const struct byteset *other)
+{
+	for (size_t i = 0; i < s->chunks; i++) {
+		if (!s->words[i] || !other->words[i])
+			continue;
+		for (size_t j = 0; j < BYTESET_WORDS; j++)
+			s->words[i][j] &= ~other->words[i][j];
+	}
+}
+
+uint64_t byteset_count(const struct byteset *s)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < s->chunks; i++)
+		for (size_t j = 0; s->words[i] && j < BYTESET_WORDS; j++)
+			sum += (uint64_t)__builtin_popcountll(s->words[i][j]);
+	return sum;
+}
+
+bool byteset_is_empty(const struct byteset *s)
+{
+	uint64_t cursor = 0;
+	struct range run;
+
+	return !byteset_next(s, &cursor, &run);
+}
+
+/* First bit at or behind `from` that equals value; CHUNK_BYTES if none. */
+static uint32_t find_bit(const uint64_t *words, uint32_t from, bool value)
+{
+	for (uint32_t i = from / 64; i < BYTESET_WORDS; i++) {
+		uint64_t w = value ? words[i] : ~words[i];
+
+		if (i == from / 64)
+			w &= UINT64_MAX << from % 64;
+		if (w)
+			return i * 64 + (uint32_t)__builtin_ctzll(w);
+	}
+	return CHUNK_BYTES;
+}
+
+/* First byte at or behind `from` in piece p (chunk number `before` its first) that is set or not.
+ */
+static uint64_t find_byte(const struct byteset *s, const struct range *p, size_t before,
+			  uint64_t from, bool value)
+{
+	uint64_t end = p->base + p->size;
+
+	while (from < end) {
+		const uint64_t *words = s->words[before + (from - p->base) / CHUNK_BYTES];
+		uint64_t first = from - from % CHUNK_BYTES;
+
+		if (words) {
+			uint32_t bit = find_bit(words, from % CHUNK_BYTES, value);
+
+			if (bit < CHUNK_BYTES)
+				return first + bit;
+		} else if (!value) {
+			return from;
+		}
+		from = first + CHUNK_BYTES;
+	}
+	return end;
+}
+
+bool byteset_next(const struct byteset *s, uint64_t *cursor, struct range *run)
+{
+	size_t before = 0;
+
+	for (size_t i = 0; i < s->pieces->count; i++) {
+		const struct range *p = &s->pieces->items[i];
+		uint64_t end = p->base + p->size;
+
+		if (*cursor < end) {
+			uint64_t from = *cursor > p->base ? *cursor : p->base;
+			uint64_t first = find_byte(s, p, before, from, true);
+
+			if (first < end) {
+				uint64_t last = find_byte(s, p, before, first, false);
+
+				*run = (struct range){first, last - first};
+				*cursor = last;
+				return true;
+			}
+		}
+		before += p->size / CHUNK_BYTES;
+	}
+	return false;
+}

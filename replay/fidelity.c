@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* Does the recorded kernel, run on the recorded contents, give what was recorded after it? */
+#include "replay/fidelity.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "kernelab/dtype.h"
+
+/* Adds whole elements (of the extent that holds them) for every byte of `from`. */
+static int add_elements(struct byteset *out, const struct byteset *from,
+			const struct extents *extents)
+{
+	uint64_t cursor = 0;
+	struct range run;
+
+	while (byteset_next(from, &cursor, &run)) {
+		size_t i = extents_find(extents, run.base);
+		uint64_t first = run.base, end = run.base + run.size;
+		int rc;
+
+		if (i != SIZE_MAX) {
+			const struct record_extent *x = &extents->items[i];
+			uint64_t bytes = dtype_bytes((enum dtype)x->dtype);
+
+			first -= (first - x->address) % bytes;
+			end += (bytes - (end - x->address) % bytes) % bytes;
+		}
+		rc = byteset_add(out, first, end - first);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* Changes of the recording that the replay never writes: inside extents, and elsewhere. */
+static int count_unwritten(const struct fidelity_evidence *e, uint64_t *inside, uint64_t *elsewhere,
+			   uint64_t *first)
+{
+	struct byteset changed;
+	struct range run;
+	uint64_t cursor = 0;
+	int rc = byteset_init(&changed, &e->recorded->base->pieces);
+
+	*inside = *elsewhere = *first = 0;
+	if (!rc)
+		rc = snapshot_changed(&changed, e->recorded);
+	if (!rc) {
+		byteset_minus(&changed, e->written);
+		for (size_t i = 0; i < e->scratch->count; i++)
+			byteset_remove(&changed, e->scratch->items[i].base,
+				       e->scratch->items[i].size);
+		while (byteset_next(&changed, &cursor, &run)) {
+			for (uint64_t at = run.base; at < run.base + run.size; at++) {
+				bool in = extents_find(e->extents, at) != SIZE_MAX;
+
+				if (in && !*inside)
+					*first = at;
+				*inside += in;
+				*elsewhere += !in;
+			}
+		}
+	}
+	byteset_free(&changed);
+	return rc;
+}
+
+/* Bytes of `written` at which the recording differs from the nearest repeat. */
+static int nearest(const struct fidelity_evidence *e, struct byteset *out)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < e->repeat_count; i++) {
+		byteset_free(out);
+		rc = byteset_init(out, &e->recorded->base->pieces);
+		if (!rc)
+			rc = snapshot_differ(out, e->recorded, &e->repeats[i]);
+		if (rc)
+			return rc;
+		byteset_and(out, e->written);
+		if (byteset_is_empty(out))
+			return 0;
+	}
+	return rc;
+}
+
+int fidelity_judge(const struct fidelity_evidence *e, enum fidelity *out, char *reason, size_t size)
+{
+	uint64_t inside, elsewhere, first, differing, noisy, left;
+	struct byteset differ = {0}, noise = {0};
+	int rc = count_unwritten(e, &inside, &elsewhere, &first);
+
+	*out = FIDELITY_UNTESTED;
+	reason[0] = 0;
+	if (!rc)
+		rc = nearest(e, &differ);
+	if (!rc)
+		rc = byteset_init(&noise, &e->recorded->base->pieces);
+	if (!rc)
+		rc = add_elements(&noise, e->noise, e->extents);
+	if (rc)
+		goto out;
+	differing = byteset_count(&differ);
+	noisy = byteset_count(&noise);
+	byteset_minus(&differ, &noise);
+	left = byteset_count(&differ);
+	if (!e->extents->count && !inside && !elsewhere) {
+		snprintf(reason, size, "no byte is written: no output known");
+	} else if (!e->extents->count) {
+		*out = FIDELITY_UNFAITHFUL;
+		snprintf(reason, size,
+			 "%llu bytes changed when it was recorded, the replay writes none "
+			 "(concurrent writer or unrecorded input)",
+			 (unsigned long long)elsewhere);
+	} else if (inside) {
+		*out = FIDELITY_UNFAITHFUL;
+		snprintf(
+			reason, size,
+			"%llu bytes between its outputs, the first at 0x%llx, changed when it was "
+			"recorded and are never written in replay (concurrent writer or unrecorded "
+			"input)",
+			(unsigned long long)inside, (unsigned long long)first);
+	} else if (differing && left * 10 > noisy) {
+		uint64_t cursor = 0;
+		struct range run = {0};
+
+		byteset_next(&differ, &cursor, &run);
+		*out = FIDELITY_UNFAITHFUL;
+		snprintf(reason, size,
+			 "%llu of %llu written bytes differ from the recorded ones, the first at "
+			 "0x%llx, where the repeats agree",
+			 (unsigned long long)left, (unsigned long long)byteset_count(e->written),
+			 (unsigned long long)run.base);
+	} else if (differing) {
+		*out = FIDELITY_NONDETERMINISTIC;
+		snprintf(reason, size,
+			 "%llu written bytes differ from the recorded ones; %llu vary among %zu "
+			 "repeats",
+			 (unsigned long long)differing, (unsigned long long)noisy, e->repeat_count);
+	} else {
+		*out = FIDELITY_FAITHFUL;
+		if (elsewhere)
+			snprintf(reason, size,
+				 "%llu bytes outside its outputs changed when it was recorded "
+				 "(other streams)",
+				 (unsigned long long)elsewhere);
+	}
+out:
+	byteset_free(&differ);
+	byteset_free(&noise);
+	return rc;
+}

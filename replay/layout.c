@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* Where restored memory lies: address ranges, rounded out and merged. Pure arithmetic, no driver.
+ */
+#include "replay/layout.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/base.h"
+
+void ranges_free(struct ranges *r)
+{
+	free(r->items);
+	*r = (struct ranges){0};
+}
+
+int ranges_add(struct ranges *r, uint64_t base, uint64_t size)
+{
+	int rc;
+
+	if (!size)
+		return 0;
+	if (base + size < base)
+		return -EOVERFLOW;
+	rc = array_reserve(&r->items, r->count, &r->capacity, sizeof(*r->items));
+	if (rc)
+		return rc;
+	r->items[r->count++] = (struct range){base, size};
+	return 0;
+}
+
+int ranges_add_rounded(struct ranges *r, uint64_t base, uint64_t size, uint64_t unit)
+{
+	uint64_t first, last;
+
+	if (!size)
+		return 0;
+	if (base + size < base)
+		return -EOVERFLOW;
+	first = base & ~(unit - 1);
+	last = base + size - 1;
+	if (last > UINT64_MAX - unit)
+		return -EOVERFLOW;
+	last = (last & ~(unit - 1)) + unit;
+	return ranges_add(r, first, last - first);
+}
+
+static int compare_ranges(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+
+	if (x->base != y->base)
+		return x->base < y->base ? -1 : 1;
+	return x->size < y->size ? -1 : x->size > y->size;
+}
+
+void ranges_merge(struct ranges *r)
+{
+	size_t kept = 0;
+
+	if (!r->count)
+		return;
+	qsort(r->items, r->count, sizeof(*r->items), compare_ranges);
+	for (size_t i = 1; i < r->count; i++) {
+		struct range *last = &r->items[kept];
+		uint64_t end = last->base + last->size;
+		uint64_t next = r->items[i].base + r->items[i].size;
+
+		if (r->items[i].base <= end) {
+			if (next > end)
+				last->size = next - last->base;
+		} else {
+			r->items[++kept] = r->items[i];
+		}
+	}
+	r->count = kept + 1;
+}
+
+const struct range *ranges_find(const struct ranges *r, uint64_t base, uint64_t size)
+{
+	size_t low = 0, high = r->count;
+
+	while (low < high) { /* first range that begins behind base */
+		size_t middle = low + (high - low) / 2;
+
+		if (r->items[middle].base <= base)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return NULL;
+	const struct range *at = &r->items[low - 1];
+	uint64_t into = base - at->base;
+
+	return into <= at->size && size <= at->size - into ? at : NULL;
+}
+
+uint64_t ranges_bytes(const struct ranges *r)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < r->count; i++)
+		sum += r->items[i].size;
+	return sum;
+}
+
+bool region_is_addressed(const struct record_region *region)
+{
+	return region->memory != MEMORY_GLOBAL;
+}
+
+int layout_add_reservations(struct ranges *reserve, const struct record_region *regions,
+			    size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct record_region *region = &regions[i];
+		int rc;
+
+		if (!region_is_addressed(region))
+			continue;
+		rc = ranges_add_rounded(reserve, region->base, region->size, RESERVE_BYTES);
+		if (!rc && region->memory == MEMORY_VMM && region->reservation_size)
+			rc = ranges_add_rounded(reserve, region->reservation_base,
+						region->reservation_size, RESERVE_BYTES);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+int layout_pieces(struct ranges *pieces, const struct record_region *regions, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		int rc;
+
+		if (!region_is_addressed(&regions[i]))
+			continue;
+		rc = ranges_add_rounded(pieces, regions[i].base, regions[i].size, MAP_BYTES);
+		if (rc)
+			return rc;
+	}
+	ranges_merge(pieces);
+	return 0;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* Where restored memory lies: address ranges, rounded out and merged. Pure arithmetic, no driver.
+ */
+#ifndef REPLAY_LAYOUT_H
+#define REPLAY_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernelab/error.h"
+#include "kernelab/records.h"
+
+#define RESERVE_BYTES (32ull << 20) /* a hint at a multiple of this is granted (docs/replay.md) */
+#define MAP_BYTES     (2ull << 20)  /* granularity of physical memory */
+
+struct range {
+	uint64_t base, size;
+};
+
+/* Sorted by base, disjoint, not touching, once ranges_merge was called. Zero-initialised = empty.
+ */
+struct ranges {
+	struct range *items;
+	size_t count, capacity;
+};
+
+void ranges_free(struct ranges *r);
+
+/* Appends [base, base + size); size 0 is ignored. -EOVERFLOW if it wraps, -ENOMEM. */
+int ranges_add(struct ranges *r, uint64_t base, uint64_t size);
+
+/*
+ * Appends the range rounded out to multiples of `unit` (a power of two). -EOVERFLOW if rounding
+ * leaves the 64-bit address space.
+ */
+int ranges_add_rounded(struct ranges *r, uint64_t base, uint64_t size, uint64_t unit);
+
+/* Sorts, and merges what overlaps or touches. */
+void ranges_merge(struct ranges *r);
+
+/* The range that holds all of [base, base + size), or NULL. Needs merged ranges. */
+const struct range *ranges_find(const struct ranges *r, uint64_t base, uint64_t size);
+
+/* Sum of the sizes. */
+uint64_t ranges_bytes(const struct ranges *r);
+
+/* True for memory that is restored at its recorded address; false for module globals. */
+bool region_is_addressed(const struct record_region *region);
+
+/*
+ * Adds to `reserve` what must be reserved for these regions: whole recorded reservations (an
+ * expandable segment is granted only whole), everything else rounded out to RESERVE_BYTES. Call
+ * ranges_merge after the last launch. -EOVERFLOW for an address range that wraps.
+ */
+int layout_add_reservations(struct ranges *reserve, const struct record_region *regions,
+			    size_t count);
+
+/*
+ * The pieces to back with physical memory for one launch: its regions rounded out to MAP_BYTES and
+ * merged. `pieces` must be empty. Everything else stays unmapped, so that a stray access faults.
+ */
+int layout_pieces(struct ranges *pieces, const struct record_region *regions, size_t count);
+
+#endif

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: MIT */
+/* The result bundle of a replay: what stands in it, written as the replay goes on. */
+#include "replay/ledger.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "lib/base.h"
+
+#define UNSPECIFIED "unspecified"
+#define MAX_EXTENTS (1u << 20)
+
+static uint64_t unix_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static int put_run(struct ledger *r)
+{
+	char directory[PATH_MAX] = "", host[256] = "";
+	struct record_run run = {.tool_version = KERNELAB_VERSION,
+				 .command = {(const char **)r->options->argv,
+					     (size_t)r->options->argc},
+				 .directory = directory,
+				 .host = host,
+				 .pid = (uint64_t)getpid(),
+				 .start_ns = unix_ns()};
+
+	if (!getcwd(directory, sizeof(directory)))
+		directory[0] = 0;
+	gethostname(host, sizeof(host) - 1);
+	return bundle_put_run(r->writer, &run);
+}
+
+static int put_fact(struct ledger *r, const char *name, const char *value, const char *how)
+{
+	struct record_fact fact = {.name = name, .value = value, .how = how};
+
+	return bundle_put_fact(r->writer, &fact);
+}
+
+/* The recorded run's answers about the model stand in the result too. */
+static int put_context(struct ledger *r)
+{
+	const struct source *s = r->plan->base;
+
+	for (size_t i = 0; i < s->count; i++) {
+		const struct bundle *b = s->bundles[i];
+
+		for (size_t j = 0; j < b->facts.count; j++) {
+			const struct record_fact *f = &b->facts.items[j];
+			int rc = 0;
+
+			if (f->name && !strncmp(f->name, "context.", 8) && bundle_fact(b, f->name))
+				rc = bundle_put_fact(r->writer, f);
+			if (rc)
+				return rc;
+		}
+	}
+	return 0;
+}
+
+/* ---- sides ---- */
+
+/* Appends "what value" once. */
+static void add_version(FILE *f, char *const *text, const char *what, const char *value)
+{
+	_cleanup_free_ char *both = text_format("%s %s", what, value);
+
+	fflush(f);
+	if (both && value && *value && !(*text && strstr(*text, both)))
+		fprintf(f, "%s%s", *text && **text ? ", " : "", both);
+	fflush(f);
+}
+
+/* "triton 3.6.0, ptxas 12.8.93" from the images of a side; malloc'ed; "" if they do not say. */
+static char *versions_of(const struct source *s)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	for (size_t i = 0; i < s->suite->family_count; i++) {
+		const struct suite_family *family = &s->suite->families[i];
+
+		for (size_t j = 0; j < family->config_count; j++)
+			for (size_t k = 0; k < family->configs[j].member_count; k++) {
+				const struct suite_member *m = &family->configs[j].members[k];
+
+				if (m->triton)
+					add_version(f, &text, "triton", m->triton->triton_version);
+				add_version(f, &text, "ptxas", m->image->ptxas);
+			}
+	}
+	if (fclose(f)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+/* A fact of any bundle of the source. */
+static const char *source_fact(const struct source *s, const char *const *names, size_t count,
+			       const char **which)
+{
+	for (size_t n = 0; n < count; n++)
+		for (size_t i = 0; i < s->count; i++) {
+			const char *value = bundle_fact(s->bundles[i], names[n]);
+
+			if (value && *value) {
+				*which = names[n];
+				return value;
+			}
+		}
+	return NULL;
+}
+
+static int put_side(struct ledger *r, enum side side, const struct source *s, const char *version,
+		    const char *commit)
+{
+	static const char *const names[] = {"commit", "side.commit", "context.commit",
+					    "triton.commit", "torch.commit"};
+	_cleanup_free_ char *found = versions_of(s);
+	_cleanup_free_ char *how = NULL;
+	const char *which = NULL;
+	const char *known = source_fact(s, names, ARRAY_LENGTH(names), &which);
+	const struct bundle *b = s->bundles[0];
+	struct record_side record = {.side = side,
+				     .source = s->text,
+				     .version = version           ? version
+						: found && *found ? found
+								  : UNSPECIFIED,
+				     .commit = commit  ? commit
+					       : known ? known
+						       : UNSPECIFIED,
+				     .facts = {b->facts.items, b->facts.count}};
+
+	how = text_format("version: %s; commit: %s%s",
+			  version           ? "given on the command line"
+			  : found && *found ? "from the images' metadata"
+					    : "not found",
+			  commit  ? "given on the command line"
+			  : known ? "fact "
+				  : "not found",
+			  commit || !known ? "" : which);
+	if (!how || !found)
+		return -ENOMEM;
+	record.how = how;
+	return bundle_put_side(r->writer, &record);
+}
+
+static int put_families(struct ledger *r)
+{
+	const struct pairs *pairs = &r->plan->pairs;
+
+	for (size_t i = 0; i < pairs->count; i++) {
+		const struct suite_family *f = pairs->items[i].family;
+		bool seen = !r->plan->selected[i];
+		int rc;
+
+		for (size_t j = 0; !seen && j < i; j++)
+			seen = r->plan->selected[j] &&
+			       hash_equal(pairs->items[j].family->key, f->key);
+		if (seen)
+			continue;
+		struct record_family record = {.key = f->key,
+					       .name = f->name,
+					       .origin = f->origin,
+					       .source = f->source,
+					       .line = f->line};
+
+		record.args.items = (struct record_arg *)f->args;
+		record.args.count = f->arg_count;
+		rc = bundle_put_family(r->writer, &record);
+		if (rc)
+			return rc;
+		r->summary->families++;
+	}
+	return 0;
+}
+
+int ledger_open(struct ledger *r, const struct plan *plan, const struct replay_options *options,
+		struct replay_summary *summary, const char *driver_path, const char *driver_how,
+		struct error *err)
+{
+	int rc;
+
+	*r = (struct ledger){.plan = plan, .options = options, .summary = summary};
+	r->pairs = calloc(plan->pairs.count ? plan->pairs.count : 1, sizeof(*r->pairs));
+	if (!r->pairs)
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for results");
+	rc = bundle_writer_open(&r->writer, options->result, BUNDLE_RESULT);
+	if (rc)
+		return error_set(err, -rc, ERROR_NO_OFFSET, "cannot create result %s: %s",
+				 options->result, strerror(-rc));
+	rc = put_run(r);
+	if (!rc)
+		rc = put_context(r);
+	if (!rc)
+		rc = put_fact(r, "replay.driver", driver_path, driver_how);
+	if (!rc)
+		rc = put_side(r, SIDE_A, plan->a, options->a_version, options->a_commit);
+	if (!rc)
+		rc = put_side(r, SIDE_B, plan->b, options->b_version, options->b_commit);
+	if (!rc)
+		rc = put_families(r);
+	if (rc)
+		return error_set(err, -rc, ERROR_NO_OFFSET, "writing %s: %s", options->result,
+				 strerror(-rc));
+	return 0;
+}
+
+int ledger_device(struct ledger *r, const struct device_text *d)
+{
+	struct record_device record = {.name = d->name,
+				       .cc_major = d->major,
+				       .cc_minor = d->minor,
+				       .memory_bytes = d->memory_bytes,
+				       .driver_version = d->driver_version,
+				       .software = d->software};
+	int rc = bundle_put_device(r->writer, &record);
+
+	if (!rc)
+		rc = put_fact(r, "replay.device", d->name, "cuDeviceGetName");
+	if (!rc && d->software)
+		rc = put_fact(r, "replay.level", "PTX level: ptxas not executed",
+			      "the software device executes PTX");
+	return rc;
+}
+
+/* ---- trials ---- */
+
+int ledger_chunk(struct ledger *r, const struct packet *p)
+{
+	struct hash128 key;
+
+	if (!p->size || p->size > CHUNK_BYTES)
+		return -EBADMSG;
+	return bundle_put_chunk(r->writer, p->data, (uint32_t)p->size, &key);
+}
+
+static void count_failure(struct ledger *r, uint32_t status)
+{
+	if (status != TRIAL_STATUS_OK && status != TRIAL_STATUS_VOID)
+		r->summary->failures++;
+}
+
+/* Reads the keys, an array an extent; every count is checked against the extent's size. */
+static int read_contents(struct packet *p, const struct open_case *c, uint64_t count,
+			 struct record_content **out, struct hash128 **keys)
+{
+	size_t total = packet_left(p) / sizeof(struct hash128), used = 0;
+
+	*out = NULL;
+	*keys = NULL;
+	if (count && count != c->extents.count)
+		return -EBADMSG;
+	*out = calloc(count ? count : 1, sizeof(**out));
+	*keys = calloc(total ? total : 1, sizeof(**keys));
+	if (!*out || !*keys)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < count; i++) {
+		const struct record_extent *x = &c->extents.items[i];
+		uint64_t n = packet_get_u64(p);
+
+		if (p->bad || n != chunk_count(x->address, x->size) || n > total - used)
+			return -EBADMSG;
+		(*out)[i].chunks = (struct hashes){*keys + used, n};
+		for (uint64_t j = 0; j < n; j++)
+			(*keys)[used++] = packet_get_hash(p);
+	}
+	return p->bad ? -EBADMSG : 0;
+}
+
+int ledger_trial(struct ledger *r, struct open_case *c, struct packet *p)
+{
+	struct record_trial t = {.test_case = (uint32_t)c->number};
+	_cleanup_free_ struct record_content *contents = NULL;
+	_cleanup_free_ struct hash128 *keys = NULL;
+	uint64_t count;
+	int rc;
+
+	t.side = (uint32_t)packet_get_u64(p);
+	t.kind = (uint32_t)packet_get_u64(p);
+	t.index = (uint32_t)packet_get_u64(p);
+	t.status = (uint32_t)packet_get_u64(p);
+	t.reason = packet_get_text(p);
+	t.time_us = packet_get_f64(p);
+	t.stray_bytes = packet_get_u64(p);
+	t.stray_address = packet_get_u64(p);
+	t.unwritten_bytes = packet_get_u64(p);
+	t.unwritten_address = packet_get_u64(p);
+	count = packet_get_u64(p);
+	if (p->bad || t.side >= SIDE_COUNT)
+		return -EBADMSG;
+	rc = read_contents(p, c, count, &contents, &keys);
+	if (rc)
+		return rc;
+	t.contents.items = contents;
+	t.contents.count = count;
+	c->ran[t.side] = true;
+	count_failure(r, t.status);
+	return bundle_put_trial(r->writer, &t);
+}
+
+int ledger_dead_trial(struct ledger *r, struct open_case *c, enum side side, enum trial_kind kind,
+		      uint32_t index, enum trial_status status, const char *reason)
+{
+	struct record_trial t = {.test_case = (uint32_t)c->number,
+				 .side = side,
+				 .kind = kind,
+				 .index = index,
+				 .status = status,
+				 .reason = reason};
+
+	c->ran[side] = true;
+	count_failure(r, status);
+	return bundle_put_trial(r->writer, &t);
+}
+
+/* ---- cases and configs ---- */
+
+/* A word for the shell: quoted where it must be. */
+static void put_word(FILE *f, const char *word)
+{
+	if (*word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					"0123456789_-./=:,+@%")]) {
+		fputs(word, f);
+		return;
+	}
+	fputc('\'', f);
+	for (; *word; word++) {
+		if (*word == '\'')
+			fputs("'\\''", f);
+		else
+			fputc(*word, f);
+	}
+	fputc('\'', f);
+}
+
+char *ledger_repro(const struct plan *plan, const struct replay_options *options,
+		   const struct replay_case *c)
+{
+	const struct pair *pair = &plan->pairs.items[c->pair];
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	fputs("kernelab diff ", f);
+	put_word(f, c->bundle->path);
+	if (options->a) {
+		fputs(" --a ", f);
+		put_word(f, options->a);
+	}
+	fputs(" --b ", f);
+	put_word(f, options->b);
+	fputs(" --family ", f);
+	_cleanup_free_ char *pattern = text_format("^%s$", pair->family->name);
+
+	put_word(f, pattern ? pattern : pair->family->name);
+	fprintf(f, " --launch %llu", (unsigned long long)c->launch->seq);
+	if (fclose(f)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+static void count_case(struct replay_summary *s, enum fidelity f)
+{
+	s->cases++;
+	s->faithful += f == FIDELITY_FAITHFUL;
+	s->nondeterministic += f == FIDELITY_NONDETERMINISTIC;
+	s->unfaithful += f == FIDELITY_UNFAITHFUL;
+	s->untested += f == FIDELITY_UNTESTED;
+}
+
+/* Notes whether the case proves anything of its pair. */
+static int note_pair(struct ledger *r, const struct open_case *c)
+{
+	struct pair_state *p = &r->pairs[r->plan->cases[c->number].pair];
+	bool good = c->fidelity == FIDELITY_FAITHFUL || c->fidelity == FIDELITY_NONDETERMINISTIC;
+
+	if (good && c->ran[SIDE_A] && c->ran[SIDE_B]) {
+		p->tested = true;
+		return 0;
+	}
+	free(p->reason);
+	p->reason = text_format("launch %llu: %s%s%s",
+				(unsigned long long)r->plan->cases[c->number].launch->seq,
+				fidelity_name(c->fidelity), c->reason[0] ? ": " : "", c->reason);
+	return p->reason ? 0 : -ENOMEM;
+}
+
+int ledger_case(struct ledger *r, struct open_case *c)
+{
+	const struct replay_case *rc_case = &r->plan->cases[c->number];
+	const struct pair *pair = &r->plan->pairs.items[rc_case->pair];
+	const char *slash = strrchr(rc_case->bundle->path, '/');
+	_cleanup_free_ char *params = launch_params_text(rc_case->launch, pair->base);
+	_cleanup_free_ char *repro = ledger_repro(r->plan, r->options, rc_case);
+	struct record_case record = {.number = (uint32_t)c->number,
+				     .config = (uint32_t)rc_case->pair,
+				     .bundle = slash ? slash + 1 : rc_case->bundle->path,
+				     .seq = rc_case->launch->seq,
+				     .shape_class = rc_case->launch->shape_class,
+				     .fidelity = c->fidelity,
+				     .fidelity_reason = c->reason,
+				     .params = params,
+				     .repro = repro};
+	int rc;
+
+	if (!params || !repro)
+		return -ENOMEM;
+	memcpy(record.grid, rc_case->launch->grid, sizeof(record.grid));
+	record.extents.items = c->extents.items;
+	record.extents.count = c->extents.count;
+	count_case(r->summary, c->fidelity);
+	rc = note_pair(r, c);
+	return rc ? rc : bundle_put_case(r->writer, &record);
+}
+
+static int put_config(struct ledger *r, size_t i)
+{
+	const struct pair *p = &r->plan->pairs.items[i];
+	const struct pair_state *state = &r->pairs[i];
+	struct record_config c = {.number = (uint32_t)i,
+				  .family = p->family->key,
+				  .key = p->config->key,
+				  .options = p->config->options,
+				  .pairing = p->pairing,
+				  .tested = state->tested};
+
+	if (p->a)
+		c.a_image = p->a->image->id;
+	if (p->b)
+		c.b_image = p->b->image->id;
+	if (p->a && p->b) {
+		c.same_code = !hash_is_zero(p->a->code_hash) &&
+			      hash_equal(p->a->code_hash, p->b->code_hash);
+		c.same_ptx =
+			!hash_is_zero(p->a->ptx_hash) && hash_equal(p->a->ptx_hash, p->b->ptx_hash);
+		/* One and the same image has the same code, even if it cannot be read. */
+		if (hash_equal(c.a_image, c.b_image))
+			c.same_code = c.same_ptx = true;
+	}
+	if (!state->tested)
+		c.reason = p->reason ? p->reason : state->reason ? state->reason : "not reached";
+	r->summary->configs++;
+	r->summary->configs_tested += state->tested;
+	return bundle_put_config(r->writer, &c);
+}
+
+int ledger_close(struct ledger *r, const char *incomplete)
+{
+	int rc = 0, closed;
+
+	if (!r->writer) {
+		free(r->pairs);
+		return 0;
+	}
+	for (size_t i = 0; !rc && i < r->plan->pairs.count; i++)
+		if (r->plan->selected[i])
+			rc = put_config(r, i);
+	if (!rc) {
+		struct record_end end = {.clean = !incomplete,
+					 .incomplete = incomplete,
+					 .launches = r->plan->count,
+					 .recorded = r->summary->cases,
+					 .time_ns = unix_ns()};
+
+		rc = bundle_put_end(r->writer, &end);
+	}
+	closed = bundle_writer_close(r->writer);
+	r->writer = NULL;
+	for (size_t i = 0; i < r->plan->pairs.count; i++)
+		free(r->pairs[i].reason);
+	free(r->pairs);
+	return rc ? rc : closed;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/* Device memory at recorded addresses: reserved once, mapped and restored launch by launch. */
+#include "replay/memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int failed(const struct memory *m, CUresult result, struct error *err, const char *what,
+		  uint64_t address, uint64_t size)
+{
+	char text[160];
+	int code = result == CUDA_ERROR_OUT_OF_MEMORY ? ENOMEM : EIO;
+
+	return error_set(err, code, ERROR_NO_OFFSET, "%s of 0x%llx, %llu bytes: %s", what,
+			 (unsigned long long)address, (unsigned long long)size,
+			 driver_error_text(m->driver, result, text, sizeof(text)));
+}
+
+int memory_reserve(struct memory *m, const struct driver *driver, CUdevice device,
+		   const struct ranges *wanted, struct error *err)
+{
+	int rc = 0;
+
+	*m = (struct memory){.driver = driver, .device = device};
+	for (size_t i = 0; i < wanted->count; i++) {
+		const struct range *r = &wanted->items[i];
+		CUdeviceptr got = 0;
+		CUresult result = driver->cuMemAddressReserve(&got, r->size, 0, r->base, 0);
+		int add;
+
+		if (result == CUDA_SUCCESS && got == r->base) {
+			add = ranges_add(&m->reserved, r->base, r->size);
+		} else {
+			if (result == CUDA_SUCCESS)
+				driver->cuMemAddressFree(got, r->size);
+			if (!m->refused.count)
+				error_set(err, EADDRNOTAVAIL, ERROR_NO_OFFSET,
+					  "addresses 0x%llx to 0x%llx are taken in this process",
+					  (unsigned long long)r->base,
+					  (unsigned long long)(r->base + r->size));
+			add = ranges_add(&m->refused, r->base, r->size);
+			rc = -EADDRNOTAVAIL;
+		}
+		if (add)
+			return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for ranges");
+	}
+	return rc;
+}
+
+void memory_unmap(struct memory *m)
+{
+	const struct driver *d = m->driver;
+
+	for (size_t i = 0; m->contents && i < m->mapped; i++) {
+		const struct range *p = &m->contents->pieces.items[i];
+
+		d->cuMemUnmap(p->base, p->size);
+		d->cuMemRelease(m->handles[i]);
+	}
+	for (size_t i = 0; m->pristine && i < m->contents->pieces.count; i++)
+		if (m->pristine[i])
+			d->cuMemFree_v2(m->pristine[i]);
+	free(m->handles);
+	free(m->pristine);
+	m->handles = NULL;
+	m->pristine = NULL;
+	m->contents = NULL;
+	m->mapped = 0;
+}
+
+/* Where the driver does not give us the address, say which recorded range it belongs to. */
+static int check_reserved(const struct memory *m, const struct range *p, struct error *err)
+{
+	if (ranges_find(&m->reserved, p->base, p->size))
+		return 0;
+	return error_set(err, EADDRNOTAVAIL, ERROR_NO_OFFSET,
+			 "address not restorable: 0x%llx, %llu bytes, is taken in the replaying "
+			 "process",
+			 (unsigned long long)p->base, (unsigned long long)p->size);
+}
+
+static int map_piece(struct memory *m, const struct range *p, struct error *err)
+{
+	const struct driver *d = m->driver;
+	CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+				    .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE,
+						 .id = m->device}};
+	CUmemAccessDesc access = {.location = prop.location,
+				  .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+	CUresult result;
+
+	result = d->cuMemCreate(&m->handles[m->mapped], p->size, &prop, 0);
+	if (result != CUDA_SUCCESS)
+		return failed(m, result, err, "physical memory", p->base, p->size);
+	result = d->cuMemMap(p->base, p->size, 0, m->handles[m->mapped], 0);
+	if (result != CUDA_SUCCESS) {
+		d->cuMemRelease(m->handles[m->mapped]);
+		return failed(m, result, err, "mapping", p->base, p->size);
+	}
+	m->mapped++;
+	result = d->cuMemSetAccess(p->base, p->size, &access, 1);
+	if (result != CUDA_SUCCESS)
+		return failed(m, result, err, "access", p->base, p->size);
+	return 0;
+}
+
+/* Copies between host and device through the pinned buffer. */
+static int upload(struct memory *m, CUdeviceptr to, const uint8_t *from, uint64_t size,
+		  struct error *err)
+{
+	while (size) {
+		uint64_t n = size < STAGING_BYTES ? size : STAGING_BYTES;
+		CUresult result;
+
+		memcpy(m->staging, from, n);
+		result = m->driver->cuMemcpyHtoD_v2(to, m->staging, n);
+		if (result != CUDA_SUCCESS)
+			return failed(m, result, err, "copy to the device", to, n);
+		to += n;
+		from += n;
+		size -= n;
+	}
+	return 0;
+}
+
+/* A device copy of everything, if three quarters of the free memory hold it; else none. */
+static int make_pristine(struct memory *m, struct error *err)
+{
+	const struct ranges *pieces = &m->contents->pieces;
+	uint64_t total = ranges_bytes(pieces);
+	size_t free_bytes = 0, all_bytes = 0;
+
+	if (m->driver->cuMemGetInfo_v2(&free_bytes, &all_bytes) != CUDA_SUCCESS ||
+	    total > free_bytes / 4 * 3)
+		return 0;
+	m->pristine = calloc(pieces->count ? pieces->count : 1, sizeof(*m->pristine));
+	if (!m->pristine)
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for the device copy");
+	for (size_t i = 0; i < pieces->count; i++) {
+		CUresult result = m->driver->cuMemAlloc_v2(&m->pristine[i], pieces->items[i].size);
+		int rc;
+
+		if (result != CUDA_SUCCESS) {
+			m->pristine[i] = 0; /* restored from the host then */
+			continue;
+		}
+		rc = upload(m, m->pristine[i], m->contents->before[i], pieces->items[i].size, err);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+int memory_map(struct memory *m, const struct contents *contents, struct error *err)
+{
+	int rc = 0;
+
+	memory_unmap(m);
+	m->contents = contents;
+	for (size_t i = 0; !rc && i < contents->pieces.count; i++)
+		rc = check_reserved(m, &contents->pieces.items[i], err);
+	if (rc)
+		goto fail;
+	m->handles =
+		calloc(contents->pieces.count ? contents->pieces.count : 1, sizeof(*m->handles));
+	if (!m->handles) {
+		rc = error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for handles");
+		goto fail;
+	}
+	for (size_t i = 0; !rc && i < contents->pieces.count; i++)
+		rc = map_piece(m, &contents->pieces.items[i], err);
+	if (!rc && !m->staging) {
+		CUresult result = m->driver->cuMemAllocHost_v2((void **)&m->staging, STAGING_BYTES);
+
+		if (result != CUDA_SUCCESS)
+			rc = failed(m, result, err, "pinned memory", 0, STAGING_BYTES);
+	}
+	if (!rc)
+		rc = make_pristine(m, err);
+	if (!rc)
+		return 0;
+fail:
+	memory_unmap(m);
+	return rc;
+}
+
+int memory_restore(struct memory *m, struct error *err)
+{
+	const struct ranges *pieces = &m->contents->pieces;
+	CUresult result;
+
+	for (size_t i = 0; i < pieces->count; i++) {
+		const struct range *p = &pieces->items[i];
+		int rc = 0;
+
+		if (m->pristine && m->pristine[i]) {
+			result = m->driver->cuMemcpyDtoD_v2(p->base, m->pristine[i], p->size);
+			if (result != CUDA_SUCCESS)
+				rc = failed(m, result, err, "restoring", p->base, p->size);
+		} else {
+			rc = upload(m, p->base, m->contents->before[i], p->size, err);
+		}
+		if (rc)
+			return rc;
+	}
+	result = m->driver->cuCtxSynchronize();
+	return result == CUDA_SUCCESS ? 0 : failed(m, result, err, "restoring", 0, 0);
+}
+
+int memory_fill(struct memory *m, const struct byteset *bytes, uint8_t fill, struct error *err)
+{
+	_Static_assert(STAGING_BYTES >= CHUNK_BYTES, "a chunk fits");
+	uint8_t *data = m->staging;
+
+	for (size_t i = 0; i < bytes->chunks; i++) {
+		uint64_t address;
+		CUresult result;
+
+		if (!bytes->words[i])
+			continue;
+		memcpy(data, contents_chunk(m->contents, i), CHUNK_BYTES);
+		for (uint32_t j = 0; j < CHUNK_BYTES; j++)
+			if (bytes->words[i][j / 64] >> j % 64 & 1)
+				data[j] = fill;
+		address = byteset_address(bytes, i);
+		result = m->driver->cuMemcpyHtoD_v2(address, data, CHUNK_BYTES);
+		if (result != CUDA_SUCCESS)
+			return failed(m, result, err, "poison", address, CHUNK_BYTES);
+	}
+	return 0;
+}
+
+int memory_read(struct memory *m, struct snapshot *out, struct error *err)
+{
+	const struct ranges *pieces = &m->contents->pieces;
+	size_t chunk = 0;
+
+	for (size_t i = 0; i < pieces->count; i++) {
+		uint64_t size = pieces->items[i].size;
+
+		for (uint64_t at = 0; at < size; at += STAGING_BYTES) {
+			uint64_t n = size - at < STAGING_BYTES ? size - at : STAGING_BYTES;
+			CUresult result = m->driver->cuMemcpyDtoH_v2(m->staging,
+								     pieces->items[i].base + at, n);
+
+			if (result != CUDA_SUCCESS)
+				return failed(m, result, err, "reading", pieces->items[i].base + at,
+					      n);
+			for (uint64_t j = 0; j < n; j += CHUNK_BYTES)
+				if (snapshot_put(out, chunk++, m->staging + j))
+					return error_set(err, ENOMEM, ERROR_NO_OFFSET,
+							 "no memory for a snapshot");
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/* Everything a replay will do, worked out before any device is touched. */
+#include "replay/plan.h"
+
+#include <errno.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base.h"
+#include "replay/stores.h"
+
+void plan_free(struct plan *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->count; i++) {
+		bound_free(&p->cases[i].base);
+		bound_free(&p->cases[i].a);
+		bound_free(&p->cases[i].b);
+		free(p->cases[i].pointers);
+		free(p->cases[i].reason);
+	}
+	free(p->cases);
+	free(p->selected);
+	ranges_free(&p->reserve);
+	pairs_free(&p->pairs);
+	if (p->a != p->base)
+		source_free(p->a);
+	if (p->b != p->base)
+		source_free(p->b);
+	source_free(p->base);
+	free(p);
+}
+
+/* ---- sources ---- */
+
+static int open_side(struct source **out, struct source *base, const char *text, struct error *err)
+{
+	if (!text || !strcmp(text, "recorded")) {
+		*out = base;
+		return 0;
+	}
+	return source_open_text(out, text, err);
+}
+
+static int open_sources(struct plan *p, const struct replay_options *o, struct error *err)
+{
+	int rc;
+
+	if (!o->bundle_count)
+		return error_set(err, EINVAL, ERROR_NO_OFFSET, "no bundle given");
+	if (!o->b)
+		return error_set(err, EINVAL, ERROR_NO_OFFSET, "no source of B given (--b)");
+	rc = source_open(&p->base, "recorded", o->bundles, o->bundle_count, err);
+	if (!rc)
+		rc = open_side(&p->a, p->base, o->a, err);
+	if (rc)
+		return rc == -EEXIST ? rc : error_prefix(err, "A");
+	rc = open_side(&p->b, p->base, o->b, err);
+	return rc ? error_prefix(err, "B") : 0;
+}
+
+/* ---- filters ---- */
+
+static int compile(regex_t *re, const char *text, const char *option, struct error *err)
+{
+	char why[160];
+	int code = regcomp(re, text, REG_EXTENDED | REG_NOSUB);
+
+	if (!code)
+		return 0;
+	regerror(code, re, why, sizeof(why));
+	return error_set(err, EINVAL, ERROR_NO_OFFSET, "%s '%s': %s", option, text, why);
+}
+
+static int filter(struct plan *p, const char *pattern, const char *option, bool by_config,
+		  struct error *err)
+{
+	regex_t re;
+	size_t left = 0;
+	int rc;
+
+	if (!pattern)
+		return 0;
+	rc = compile(&re, pattern, option, err);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < p->pairs.count; i++) {
+		const struct pair *pair = &p->pairs.items[i];
+		const char *text = by_config ? pair->config->options : pair->family->name;
+
+		if (regexec(&re, text ? text : "", 0, NULL, 0))
+			p->selected[i] = false;
+		left += p->selected[i];
+	}
+	regfree(&re);
+	return left ? 0
+		    : error_set(err, ENOENT, ERROR_NO_OFFSET, "%s '%s' matches nothing in %s",
+				option, pattern, p->base->bundles[0]->path);
+}
+
+static int select_pairs(struct plan *p, const struct replay_options *o, struct error *err)
+{
+	bool found = !o->launch;
+	int rc;
+
+	p->selected = malloc(p->pairs.count ? p->pairs.count : 1);
+	if (!p->selected)
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for the plan");
+	memset(p->selected, true, p->pairs.count);
+	rc = filter(p, o->family, "--family", false, err);
+	if (!rc)
+		rc = filter(p, o->config, "--config", true, err);
+	for (size_t i = 0; !rc && o->launch && i < p->pairs.count; i++) {
+		const struct pair *pair = &p->pairs.items[i];
+		bool has = false;
+
+		for (size_t j = 0; j < pair->launch_count; j++)
+			has |= pair->launches[j].launch->seq == o->launch;
+		p->selected[i] &= has;
+		found |= p->selected[i];
+	}
+	if (!rc && !found)
+		rc = error_set(err, ENOENT, ERROR_NO_OFFSET,
+			       "launch %llu is not recorded, or not in what is selected",
+			       (unsigned long long)o->launch);
+	return rc;
+}
+
+/* ---- cases ---- */
+
+/* Why a launch has nothing to restore or compare; NULL if it has. malloc'ed. */
+static char *missing(const struct bundle *b, const struct record_launch *l)
+{
+	const struct record_after *after = bundle_after(b, l->seq);
+	const char *note = l->note && *l->note ? l->note : NULL;
+
+	if (l->flags & LAUNCH_IN_CAPTURE)
+		return text_format("recorded during stream capture: no contents%s%s",
+				   note ? ": " : "", note ? note : "");
+	if (l->flags & LAUNCH_NO_DATA)
+		return text_format("recorded without contents (--no-data)");
+	if (l->flags & LAUNCH_CONTENTS_MISSING)
+		return text_format("contents were not recorded: %s",
+				   note ? note : "no reason noted");
+	if (l->flags & LAUNCH_PARAMS_UNKNOWN)
+		return text_format("parameters were not recorded: %s",
+				   note ? note : "the driver gave no layout");
+	if (after && after->result)
+		return text_format("the launch failed when it was recorded (CUresult %lld)",
+				   (long long)after->result);
+	if (after && after->sync_result)
+		return text_format("the kernel failed when it was recorded (CUresult %lld)",
+				   (long long)after->sync_result);
+	return NULL;
+}
+
+static int bind_side(struct replay_case *c, struct bound *out, const struct pair *pair,
+		     const struct source *s, const struct suite_member *m, const char *side)
+{
+	struct error err;
+	int rc = bound_make(out, c->launch, pair->base, m, source_bundle(s, m), &err);
+
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc && !c->reason) {
+		c->reason = text_format("%s: %s", side, err.message);
+		return c->reason ? 0 : -ENOMEM;
+	}
+	return 0;
+}
+
+static int add_case(struct plan *p, size_t index, const struct pair_launch *l,
+		    const struct stores *stores, bool stores_known)
+{
+	const struct pair *pair = &p->pairs.items[index];
+	bool all = !stores_known || stores->unknown;
+	struct replay_case *c;
+	int rc = array_reserve(&p->cases, p->count, &p->capacity, sizeof(*p->cases));
+
+	if (rc)
+		return rc;
+	c = &p->cases[p->count++];
+	*c = (struct replay_case){.pair = index,
+				  .bundle = p->base->bundles[l->bundle],
+				  .launch = l->launch,
+				  .stores_known = !all};
+	c->reason = missing(c->bundle, l->launch);
+	rc = bind_side(c, &c->base, pair, p->base, pair->base, "recorded kernel");
+	if (!rc)
+		rc = bind_side(c, &c->a, pair, p->a, pair->a, "A");
+	if (!rc)
+		rc = bind_side(c, &c->b, pair, p->b, pair->b, "B");
+	if (!rc)
+		rc = launch_pointers(&c->pointers, &c->pointer_count, c->bundle, l->launch,
+				     pair->base, stores->params, all);
+	if (!rc && !c->reason) {
+		rc = layout_add_reservations(&p->reserve, l->launch->regions.items,
+					     l->launch->regions.count);
+		if (rc == -EOVERFLOW) {
+			c->reason = strdup("regions at impossible addresses");
+			rc = c->reason ? 0 : -ENOMEM;
+		}
+	}
+	return rc;
+}
+
+/* Which parameters A's kernel stores through; false without readable PTX. */
+static bool find_stores(const struct plan *p, const struct pair *pair, struct stores *out)
+{
+	_cleanup_free_ char *ptx = NULL;
+	size_t size;
+
+	*out = (struct stores){0};
+	if (source_ptx(p->base, pair->base, &ptx, &size, NULL))
+		return false;
+	return stores_find(out, ptx, size, pair->base->entry, NULL) == 0;
+}
+
+static int add_cases(struct plan *p, const struct replay_options *o, struct error *err)
+{
+	for (size_t i = 0; i < p->pairs.count; i++) {
+		const struct pair *pair = &p->pairs.items[i];
+		struct stores stores;
+		bool known;
+
+		if (!p->selected[i] || pair->reason)
+			continue;
+		known = find_stores(p, pair, &stores);
+		for (size_t j = 0; j < pair->launch_count; j++) {
+			int rc;
+
+			if (o->launch && pair->launches[j].launch->seq != o->launch)
+				continue;
+			rc = add_case(p, i, &pair->launches[j], &stores, known);
+			if (rc)
+				return error_set(err, -rc, ERROR_NO_OFFSET,
+						 "no memory for the plan");
+		}
+	}
+	ranges_merge(&p->reserve);
+	return 0;
+}
+
+int plan_make(struct plan **out, const struct replay_options *options, struct error *err)
+{
+	struct plan *p = calloc(1, sizeof(*p));
+	int rc;
+
+	*out = NULL;
+	if (!p)
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for the plan");
+	rc = open_sources(p, options, err);
+	if (!rc && pairs_build(&p->pairs, p->base->suite, p->a->suite, p->b->suite))
+		rc = error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for the plan");
+	if (!rc && !p->pairs.count)
+		rc = error_set(err, ENOENT, ERROR_NO_OFFSET, "no kernel in %s",
+			       p->base->bundles[0]->path);
+	if (!rc)
+		rc = select_pairs(p, options, err);
+	if (!rc)
+		rc = add_cases(p, options, err);
+	if (rc) {
+		plan_free(p);
+		return rc;
+	}
+	*out = p;
+	return 0;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* Everything a replay will do, worked out before any device is touched. */
+#ifndef REPLAY_PLAN_H
+#define REPLAY_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "replay/bind.h"
+#include "replay/layout.h"
+#include "replay/pair.h"
+#include "replay/replay.h"
+#include "replay/source.h"
+
+/* One recorded launch to be run under A and B. */
+struct replay_case {
+	size_t pair; /* index into plan.pairs */
+	const struct bundle *bundle;
+	const struct record_launch *launch;
+	struct bound base, a, b; /* base: the recorded image */
+	struct pointer *pointers;
+	size_t pointer_count;
+	bool stores_known; /* pointers[].stored comes from PTX */
+	char *reason;      /* why it cannot be run, or NULL */
+};
+
+struct plan {
+	struct source *base, *a, *b; /* a and b may be base */
+	struct pairs pairs;
+	bool *selected; /* a pair each: not filtered out by --family, --config, --launch */
+	struct replay_case *cases;
+	size_t count, capacity;
+	struct ranges reserve; /* of all cases that can be run */
+};
+
+/* Opens the sources, pairs, filters and binds. 0 or -errno with err (-ENOTSUP: a later feature). */
+int plan_make(struct plan **out, const struct replay_options *options, struct error *err);
+void plan_free(struct plan *p);
+
+#endif

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs every recorded launch under compiler builds A and B and writes a result bundle. */
+#include "replay/replay.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base.h"
+#include "replay/process.h"
+#include "replay/progress.h"
+#include "replay/ledger.h"
+#include "replay/trials.h"
+
+#define ADDRESS_ATTEMPTS 3   /* workers tried where recorded addresses are taken */
+#define START_SECONDS    120 /* for a worker to open its device */
+#define KILL_SLACK       0.5 /* seconds over a launch's limit */
+
+static volatile int stop_signal;
+
+static void on_signal(int number)
+{
+	stop_signal = number;
+}
+
+/* The last STEP of a worker. */
+struct step {
+	enum phase phase;
+	enum side side;
+	enum trial_kind kind;
+	uint32_t index;
+	double seconds;
+};
+
+struct replay {
+	struct plan *plan;
+	const struct replay_options *options;
+	struct replay_summary *summary;
+	struct ledger ledger;
+	struct process worker;
+	char *driver;
+	struct packet packet;
+	struct device_text device;
+	bool device_written;
+	struct progress progress;
+};
+
+void replay_options_init(struct replay_options *o)
+{
+	*o = (struct replay_options){
+		.repeats = 3, .repeats_max = 20, .timeout_s = 60.0, .progress_fd = STDERR_FILENO};
+}
+
+int replay_device_parse(const char *text, enum replay_device *device)
+{
+	static const char *const names[] = {"auto", "gpu", "soft"};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+		if (!strcmp(text, names[i])) {
+			*device = (enum replay_device)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+/* ---- workers ---- */
+
+static void read_device(struct replay *p, uint64_t *refused)
+{
+	struct packet *m = &p->packet;
+	struct device_text *d = &p->device;
+
+	snprintf(d->name, sizeof(d->name), "%s", packet_get_text(m));
+	d->major = (uint32_t)packet_get_u64(m);
+	d->minor = (uint32_t)packet_get_u64(m);
+	d->memory_bytes = packet_get_u64(m);
+	d->driver_version = (uint32_t)packet_get_u64(m);
+	*refused = packet_get_u64(m);
+	d->software = !strncmp(d->name, "kernelab", 8);
+	p->summary->software = d->software;
+	snprintf(p->summary->device, sizeof(p->summary->device), "%s", d->name);
+}
+
+/* One worker, up to its READY. *refused: ranges it could not reserve. */
+static int start_once(struct replay *p, uint64_t *refused, struct error *err)
+{
+	char how[160];
+	enum wire_type type;
+	uint64_t deadline = monotonic_ns() + START_SECONDS * 1000000000ull;
+	int rc = process_start(&p->worker, p->plan, p->options, p->driver, err);
+
+	if (rc)
+		return rc;
+	rc = wire_receive(p->worker.fd, &type, &p->packet, deadline, &stop_signal);
+	if (!rc && type == WIRE_READY) {
+		read_device(p, refused);
+		if (!p->packet.bad)
+			return 0;
+		rc = -EBADMSG;
+	}
+	if (!rc && type == WIRE_FAILED)
+		rc = error_set(err, ENODEV, ERROR_NO_OFFSET, "%s: %.400s", p->driver,
+			       packet_get_text(&p->packet));
+	process_end(&p->worker, true, how, sizeof(how));
+	if (rc == -EINTR || rc == -ENODEV)
+		return rc;
+	return error_set(err, EIO, ERROR_NO_OFFSET, "no worker on %s: %s", p->driver,
+			 rc == -ETIMEDOUT ? "it does not start" : how);
+}
+
+/* Ranges that another library took by chance are often free in the next process. */
+static int start_worker(struct replay *p, struct error *err)
+{
+	uint64_t refused = 0;
+
+	for (int i = 0; i < ADDRESS_ATTEMPTS; i++) {
+		int rc = start_once(p, &refused, err);
+
+		if (rc)
+			return rc;
+		if (!refused || i + 1 == ADDRESS_ATTEMPTS)
+			break;
+		process_end(&p->worker, true, NULL, 0);
+	}
+	if (refused)
+		progress_note(&p->progress,
+			      "%llu recorded address ranges are taken in %d "
+			      "processes: launches that need them cannot be restored",
+			      (unsigned long long)refused, ADDRESS_ATTEMPTS);
+	if (p->device_written)
+		return 0;
+	p->device_written = true;
+	int rc = ledger_device(&p->ledger, &p->device);
+
+	return rc ? error_set(err, -rc, ERROR_NO_OFFSET, "writing the result: %s", strerror(-rc))
+		  : 0;
+}
+
+/* ---- one case ---- */
+
+static void read_step(struct packet *m, struct step *s)
+{
+	s->phase = (enum phase)packet_get_u64(m);
+	s->side = (enum side)packet_get_u64(m);
+	s->kind = (enum trial_kind)packet_get_u64(m);
+	s->index = (uint32_t)packet_get_u64(m);
+	s->seconds = packet_get_f64(m);
+}
+
+static int read_extents(struct packet *m, struct open_case *c)
+{
+	uint64_t count = packet_get_u64(m);
+
+	extents_free(&c->extents);
+	if (count > packet_left(m) / (5 * sizeof(uint64_t)))
+		return -EBADMSG;
+	c->extents.items = calloc(count ? count : 1, sizeof(*c->extents.items));
+	if (!c->extents.items)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < count; i++) {
+		struct record_extent *x = &c->extents.items[i];
+
+		x->address = packet_get_u64(m);
+		x->size = packet_get_u64(m);
+		x->arg = (uint32_t)packet_get_u64(m);
+		x->dtype = (uint32_t)packet_get_u64(m);
+		x->flags = (uint32_t)packet_get_u64(m);
+		if (!x->size || x->address + x->size < x->address)
+			return -EBADMSG;
+	}
+	c->extents.count = count;
+	c->has_extents = true;
+	return m->bad ? -EBADMSG : 0;
+}
+
+enum served { SERVED_MORE, SERVED_DONE, SERVED_RETRY };
+
+/* One message of the worker. 0 with *served, or -errno (writing failed, nonsense received). */
+static int serve(struct replay *p, struct open_case *c, enum wire_type type, struct step *step,
+		 bool *lost, enum served *served)
+{
+	struct packet *m = &p->packet;
+
+	*served = SERVED_MORE;
+	switch (type) {
+	case WIRE_STEP:
+		read_step(m, step);
+		return m->bad ? -EBADMSG : 0;
+	case WIRE_CHUNK:
+		return ledger_chunk(&p->ledger, m);
+	case WIRE_EXTENTS:
+		return read_extents(m, c);
+	case WIRE_TRIAL:
+		return ledger_trial(&p->ledger, c, m);
+	case WIRE_CASE:
+		c->fidelity = (enum fidelity)packet_get_u64(m);
+		snprintf(c->reason, sizeof(c->reason), "%s", packet_get_text(m));
+		c->judged = true;
+		return m->bad ? -EBADMSG : 0;
+	case WIRE_DONE:
+		*lost = packet_get_u64(m);
+		*served = packet_get_u64(m) ? SERVED_RETRY : SERVED_DONE;
+		return m->bad ? -EBADMSG : 0;
+	default:
+		return -EBADMSG;
+	}
+}
+
+/*
+ * The worker is gone in the middle of a case: by the watchdog (`hang`) or by itself. Returns the
+ * caution to run the case again with, or -1 where it is over. *rc: 0, or -errno of the writer.
+ */
+static int worker_gone(struct replay *p, struct open_case *c, const struct step *s, bool hang,
+		       enum caution caution, int *rc)
+{
+	enum trial_status status = hang ? TRIAL_STATUS_HANG : TRIAL_STATUS_CRASH;
+	char how[160], reason[240];
+
+	process_end(&p->worker, true, how, sizeof(how));
+	*rc = 0;
+	if (hang)
+		snprintf(reason, sizeof(reason), "no end after %.3g s", s->seconds);
+	else
+		snprintf(reason, sizeof(reason), "%s", how);
+	if (s->phase == PHASE_PROBE && caution < CAUTION_NO_PROBE)
+		return CAUTION_NO_PROBE;
+	if (s->phase == PHASE_POISON && caution < CAUTION_NO_POISON)
+		return CAUTION_NO_POISON;
+	if (s->phase == PHASE_A || s->phase == PHASE_B)
+		*rc = ledger_dead_trial(&p->ledger, c, s->side, s->kind, s->index, status, reason);
+	if (s->phase != PHASE_B || !c->judged) {
+		c->fidelity = FIDELITY_UNFAITHFUL;
+		snprintf(c->reason, sizeof(c->reason), "%s: %s",
+			 s->phase == PHASE_SETUP  ? "restoring"
+			 : s->phase == PHASE_BASE ? "the recorded kernel"
+						  : "A in replay",
+			 reason);
+	}
+	return -1;
+}
+
+/* Sends the job and serves its messages. *again: the caution to run it with once more, or -1. */
+static int attempt(struct replay *p, struct open_case *c, enum caution caution, int *again,
+		   struct error *err)
+{
+	struct step step = {.phase = PHASE_SETUP, .seconds = START_SECONDS};
+	uint64_t deadline;
+	bool lost = false;
+	int rc;
+
+	*again = -1;
+	packet_clear(&p->packet);
+	packet_put_u64(&p->packet, c->number);
+	packet_put_u64(&p->packet, caution);
+	wire_send(p->worker.fd, WIRE_JOB, &p->packet); /* a dead worker shows below */
+	deadline = monotonic_ns() + (uint64_t)(step.seconds * 1e9);
+	for (;;) {
+		enum wire_type type;
+		enum served served;
+
+		rc = wire_receive(p->worker.fd, &type, &p->packet, deadline, &stop_signal);
+		if (rc == -EINTR)
+			return rc;
+		if (rc == -ETIMEDOUT || rc == -EPIPE) {
+			*again = worker_gone(p, c, &step, rc == -ETIMEDOUT, caution, &rc);
+			break;
+		}
+		if (!rc)
+			rc = serve(p, c, type, &step, &lost, &served);
+		if (rc)
+			break;
+		deadline = monotonic_ns() + (uint64_t)((step.seconds + KILL_SLACK) * 1e9);
+		if (served == SERVED_MORE)
+			continue;
+		if (served == SERVED_RETRY)
+			*again = step.phase == PHASE_PROBE || caution == CAUTION_NONE
+					 ? CAUTION_NO_PROBE
+					 : CAUTION_NO_POISON;
+		break;
+	}
+	if (lost)
+		process_end(&p->worker, false, NULL, 0);
+	return rc ? error_set(err, -rc, ERROR_NO_OFFSET, "launch %llu: %s",
+			      (unsigned long long)p->plan->cases[c->number].launch->seq,
+			      strerror(-rc))
+		  : 0;
+}
+
+static int run_case(struct replay *p, size_t number, struct error *err)
+{
+	const struct replay_case *planned = &p->plan->cases[number];
+	struct open_case c = {.number = number, .fidelity = FIDELITY_UNTESTED};
+	int again = CAUTION_NONE, rc = 0;
+
+	snprintf(c.reason, sizeof(c.reason), "%s", planned->reason ? planned->reason : "");
+	while (!planned->reason && again >= 0) {
+		if (!p->worker.pid) {
+			p->summary->restarts += p->device_written;
+			rc = start_worker(p, err);
+			if (rc)
+				break;
+		}
+		rc = attempt(p, &c, (enum caution)again, &again, err);
+		if (rc)
+			break;
+	}
+	if (rc == -EINTR) {
+		c.fidelity = FIDELITY_UNTESTED;
+		snprintf(c.reason, sizeof(c.reason), "interrupted");
+	}
+	if (!rc || rc == -EINTR) {
+		int written = ledger_case(&p->ledger, &c);
+
+		if (written)
+			rc = error_set(err, -written, ERROR_NO_OFFSET, "writing %s: %s",
+				       p->options->result, strerror(-written));
+	}
+	extents_free(&c.extents);
+	return rc;
+}
+
+/* ---- the whole ---- */
+
+static void dry_run(const struct replay *p)
+{
+	FILE *out = p->options->out ? p->options->out : stdout;
+
+	for (size_t i = 0; i < p->plan->pairs.count; i++) {
+		const struct pair *pair = &p->plan->pairs.items[i];
+
+		if (!p->plan->selected[i])
+			continue;
+		fprintf(out, "%s  %s  (%s)%s%s\n", pair->family->name,
+			pair->config->options ? pair->config->options : "",
+			pairing_name(pair->pairing), pair->reason ? "  not tested: " : "",
+			pair->reason ? pair->reason : "");
+		for (size_t j = 0; j < p->plan->count; j++) {
+			const struct replay_case *c = &p->plan->cases[j];
+
+			if (c->pair != i)
+				continue;
+			fprintf(out, "  launch %llu  grid %ux%ux%u  %s%s\n",
+				(unsigned long long)c->launch->seq, c->launch->grid[0],
+				c->launch->grid[1], c->launch->grid[2],
+				c->reason ? "not run: " : "A and B", c->reason ? c->reason : "");
+		}
+	}
+}
+
+static int run_all(struct replay *p, struct error *err)
+{
+	size_t runnable = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < p->plan->count; i++)
+		runnable += !p->plan->cases[i].reason;
+	progress_start(&p->progress, p->options->progress_fd, runnable);
+	for (size_t i = 0; !rc && i < p->plan->count && !stop_signal; i++) {
+		const struct replay_case *c = &p->plan->cases[i];
+
+		rc = run_case(p, i, err);
+		if (!c->reason)
+			progress_step(&p->progress, p->plan->pairs.items[c->pair].family->name);
+	}
+	progress_end(&p->progress);
+	if (stop_signal && (!rc || rc == -EINTR)) {
+		p->summary->interrupted = true;
+		rc = 0;
+	}
+	process_end(&p->worker, true, NULL, 0);
+	return rc;
+}
+
+static void catch_signals(struct sigaction *old_int, struct sigaction *old_term)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+
+	stop_signal = 0;
+	sigaction(SIGINT, &action, old_int);
+	sigaction(SIGTERM, &action, old_term);
+}
+
+static int run_device(struct replay *p, struct error *err)
+{
+	struct sigaction old_int, old_term;
+	char how[200];
+	int rc = driver_choose(p->options, &p->driver, how, sizeof(how), err), closed;
+
+	if (rc)
+		return rc;
+	if (p->options->device == REPLAY_DEVICE_AUTO && !strncmp(how, "no GPU", 6))
+		progress_note(&p->progress, "%s (PTX level: ptxas is not executed)", how);
+	rc = ledger_open(&p->ledger, p->plan, p->options, p->summary, p->driver, how, err);
+	if (rc) {
+		ledger_close(&p->ledger, err ? err->message : "failed");
+		return rc;
+	}
+	catch_signals(&old_int, &old_term);
+	rc = run_all(p, err);
+	closed = ledger_close(&p->ledger, p->summary->interrupted ? "interrupted"
+					  : rc                    ? err->message
+								  : NULL);
+	sigaction(SIGINT, &old_int, NULL);
+	sigaction(SIGTERM, &old_term, NULL);
+	if (!rc && closed)
+		rc = error_set(err, -closed, ERROR_NO_OFFSET, "writing %s: %s", p->options->result,
+			       strerror(-closed));
+	return rc;
+}
+
+static int check_options(const struct replay_options *o, struct error *err)
+{
+	if (!o->dry_run && !o->result)
+		return error_set(err, EINVAL, ERROR_NO_OFFSET, "no result file given (-o)");
+	if (!o->dry_run && !access(o->result, F_OK))
+		return error_set(err, EEXIST, ERROR_NO_OFFSET, "%s exists; nothing is overwritten",
+				 o->result);
+	if (o->repeats < 1 || o->repeats > REPLAY_MAX_REPEATS)
+		return error_set(err, EINVAL, ERROR_NO_OFFSET, "--repeats must be 1 to %u",
+				 REPLAY_MAX_REPEATS);
+	if (o->repeats_max > REPLAY_MAX_REPEATS)
+		return error_set(err, EINVAL, ERROR_NO_OFFSET, "--repeats-max must be at most %u",
+				 REPLAY_MAX_REPEATS);
+	return 0;
+}
+
+int replay_run(const struct replay_options *options, struct replay_summary *summary,
+	       struct error *err)
+{
+	struct replay p = {.options = options, .summary = summary, .worker = {.fd = -1}};
+	struct error own;
+	int rc;
+
+	err = err ? err : &own;
+	*summary = (struct replay_summary){0};
+	p.progress.fd = options->progress_fd;
+	rc = check_options(options, err);
+	if (!rc)
+		rc = plan_make(&p.plan, options, err);
+	if (!rc && options->dry_run)
+		dry_run(&p);
+	else if (!rc)
+		rc = run_device(&p, err);
+	packet_free(&p.packet);
+	free(p.driver);
+	plan_free(p.plan);
+	return rc;
+}

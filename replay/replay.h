@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs every recorded launch under compiler builds A and B and writes a result bundle. */
+#ifndef REPLAY_REPLAY_H
+#define REPLAY_REPLAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "kernelab/error.h"
+
+enum replay_device { REPLAY_DEVICE_AUTO, REPLAY_DEVICE_GPU, REPLAY_DEVICE_SOFT };
+
+/* What the user asked for. Texts are borrowed; NULL = not given. replay_options_init sets defaults.
+ */
+struct replay_options {
+	const char *const *bundles; /* bundles or folders of bundles: the recorded run */
+	size_t bundle_count;
+	const char *a, *b;    /* SOURCE: "recorded", a bundle, a folder of bundles */
+	const char *result;   /* file to write; must not exist */
+	const char *family;   /* extended regular expression on the entry name */
+	const char *config;   /* extended regular expression on the config's options text */
+	uint64_t launch;      /* only this LAUNCH.seq; 0: all */
+	uint64_t repeats;     /* identical runs of A and of B, 1 to REPLAY_MAX_REPEATS */
+	uint64_t repeats_max; /* of A, where A or B varies */
+	double timeout_s;     /* of one launch */
+	enum replay_device device;
+	const char *driver; /* libcuda.so.1 to use, before `device` decides */
+	const char *a_version, *a_commit, *b_version, *b_commit;
+	bool dry_run;    /* list on `out` what would run */
+	FILE *out;       /* for dry_run; default stdout */
+	int progress_fd; /* progress lines; -1: none. Default: stderr */
+	int argc;        /* the command line, for the RUN record */
+	char **argv;
+};
+
+#define REPLAY_MAX_REPEATS 1000u
+
+/* What happened, for the summary line. */
+struct replay_summary {
+	uint64_t families, configs, configs_tested;
+	uint64_t cases, faithful, nondeterministic, unfaithful, untested;
+	uint64_t failures; /* trials that ended in a fault, hang, crash or launch error */
+	uint64_t restarts; /* workers started anew */
+	bool interrupted;  /* SIGINT or SIGTERM: the result is valid and marked incomplete */
+	bool software;     /* ran on kernelab's software device */
+	char device[96];
+};
+
+void replay_options_init(struct replay_options *o);
+
+/* "auto", "gpu", "soft" into *device; -EINVAL. */
+int replay_device_parse(const char *text, enum replay_device *device);
+
+/*
+ * Runs it. The calling process never touches the driver: workers are forked before any call of it,
+ * so call this before the process initialises CUDA, from a single-threaded program. SIGINT and
+ * SIGTERM are caught meanwhile. One line says on progress_fd which device is used where that was
+ * not asked for. 0 with *summary filled (interrupted too), or -errno with err: -EEXIST the result
+ * exists, -ENOTSUP a SOURCE form that is not there yet, -ENODEV no device of the wanted sort,
+ * -ENOENT nothing to replay.
+ */
+int replay_run(const struct replay_options *options, struct replay_summary *summary,
+	       struct error *err);
+
+#endif

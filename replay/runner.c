@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+/* A worker's device: context, modules, one launch at a time. Lives only in the worker process. */
+#include "replay/runner.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base.h"
+
+#define LOG_BYTES          4096
+#define PLAIN_SHARED_BYTES (48u << 10) /* more dynamic shared memory has to be asked for */
+
+static int driver_failed(struct runner *r, CUresult result, struct error *err, const char *what)
+{
+	char text[160];
+
+	return error_set(err, EIO, ERROR_NO_OFFSET, "%s: %s", what,
+			 driver_error_text(&r->driver, result, text, sizeof(text)));
+}
+
+void runner_step(struct runner *r, enum phase phase, enum side side, enum trial_kind kind,
+		 uint32_t index, double seconds)
+{
+	packet_clear(&r->packet);
+	packet_put_u64(&r->packet, phase);
+	packet_put_u64(&r->packet, side);
+	packet_put_u64(&r->packet, kind);
+	packet_put_u64(&r->packet, index);
+	packet_put_f64(&r->packet, seconds);
+	if (wire_send(r->fd, WIRE_STEP, &r->packet))
+		r->parent_gone = true;
+}
+
+/* ---- opening ---- */
+
+static int open_context(struct runner *r, struct error *err)
+{
+	const struct driver *d = &r->driver;
+	CUresult result = d->cuInit(0);
+	int count = 0;
+
+	if (result == CUDA_SUCCESS)
+		result = d->cuDeviceGetCount(&count);
+	if (result == CUDA_SUCCESS && !count)
+		return error_set(err, ENODEV, ERROR_NO_OFFSET, "the driver has no device");
+	if (result == CUDA_SUCCESS)
+		result = d->cuDeviceGet(&r->device, 0);
+	if (result == CUDA_SUCCESS)
+		result = d->cuDevicePrimaryCtxRetain(&r->context, r->device);
+	if (result == CUDA_SUCCESS)
+		result = d->cuCtxSetCurrent(r->context);
+	return result == CUDA_SUCCESS ? 0 : driver_failed(r, result, err, "device");
+}
+
+static int open_stream(struct runner *r, struct error *err)
+{
+	const struct driver *d = &r->driver;
+	CUresult result = d->cuStreamCreate(&r->stream, CU_STREAM_NON_BLOCKING);
+
+	if (result == CUDA_SUCCESS)
+		result = d->cuEventCreate(&r->start, CU_EVENT_DEFAULT);
+	if (result == CUDA_SUCCESS)
+		result = d->cuEventCreate(&r->stop, CU_EVENT_DEFAULT);
+	return result == CUDA_SUCCESS ? 0 : driver_failed(r, result, err, "stream");
+}
+
+static void send_ready(struct runner *r, const struct error *refused)
+{
+	const struct driver *d = &r->driver;
+	struct packet *p = &r->packet;
+	char name[128] = "";
+	int major = 0, minor = 0, version = 0;
+	size_t bytes = 0;
+
+	d->cuDeviceGetName(name, sizeof(name), r->device);
+	d->cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, r->device);
+	d->cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, r->device);
+	d->cuDeviceTotalMem_v2(&bytes, r->device);
+	d->cuDriverGetVersion(&version);
+	name[sizeof(name) - 1] = 0;
+	packet_clear(p);
+	packet_put_text(p, name);
+	packet_put_u64(p, (uint64_t)major);
+	packet_put_u64(p, (uint64_t)minor);
+	packet_put_u64(p, bytes);
+	packet_put_u64(p, (uint64_t)version);
+	packet_put_u64(p, r->memory.refused.count);
+	packet_put_text(p, r->memory.refused.count ? refused->message : "");
+	if (wire_send(r->fd, WIRE_READY, p))
+		r->parent_gone = true;
+}
+
+int runner_open(struct runner *r, const char *driver_path)
+{
+	struct error err = {0};
+	int rc = driver_open(&r->driver, driver_path, &err);
+
+	if (!rc)
+		rc = open_context(r, &err);
+	if (!rc) { /* before anything else allocates */
+		rc = memory_reserve(&r->memory, &r->driver, r->device, &r->plan->reserve, &err);
+		if (rc == -EADDRNOTAVAIL)
+			rc = 0;
+	}
+	if (!rc) {
+		struct error refused = err;
+
+		rc = open_stream(r, &err);
+		if (!rc)
+			send_ready(r, &refused);
+	}
+	if (rc) {
+		packet_clear(&r->packet);
+		packet_put_text(&r->packet, err.message);
+		wire_send(r->fd, WIRE_FAILED, &r->packet);
+	}
+	return rc;
+}
+
+/* ---- modules ---- */
+
+static int load_module(struct runner *r, const struct bound *bound, CUmodule *module,
+		       struct error *err)
+{
+	static char log[LOG_BYTES];
+	CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+	void *values[] = {log, (void *)(uintptr_t)sizeof(log)};
+	_cleanup_free_ void *data = NULL;
+	CUresult result;
+	size_t size;
+	int rc;
+
+	rc = bundle_read_image(bound->bundle, bound->image, &data, &size, err);
+	if (rc)
+		return rc;
+	log[0] = 0;
+	result = r->driver.cuModuleLoadDataEx(module, data, ARRAY_LENGTH(options), options, values);
+	if (result == CUDA_SUCCESS)
+		return 0;
+	log[sizeof(log) - 1] = 0;
+	for (char *c = log; *c; c++)
+		if (*c == '\n')
+			*c = ' ';
+	driver_failed(r, result, err, "loading the image");
+	if (log[0])
+		error_set(err, EIO, ERROR_NO_OFFSET, "loading the image: %.380s", log);
+	return -EIO;
+}
+
+static int get_module(struct runner *r, const struct bound *bound, CUmodule *module,
+		      struct error *err)
+{
+	int rc;
+
+	for (size_t i = 0; i < r->module_count; i++) {
+		if (hash_equal(r->modules[i].image, bound->image->id)) {
+			*module = r->modules[i].module;
+			return 0;
+		}
+	}
+	rc = array_reserve(&r->modules, r->module_count, &r->module_capacity, sizeof(*r->modules));
+	if (rc)
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for modules");
+	rc = load_module(r, bound, module, err);
+	if (!rc)
+		r->modules[r->module_count++] = (struct loaded_module){bound->image->id, *module};
+	return rc;
+}
+
+void ready_free(struct ready *ready, struct runner *r)
+{
+	for (size_t i = 0; i < ARRAY_LENGTH(ready->scratch); i++)
+		if (ready->scratch[i])
+			r->driver.cuMemFree_v2(ready->scratch[i]);
+	free(ready->pointers);
+	*ready = (struct ready){0};
+}
+
+/* Writes the scratch addresses into the parameter buffer: it belongs to this process's copy. */
+static int make_scratch(struct ready *ready, struct runner *r, struct error *err)
+{
+	for (size_t i = 0; i < ready->bound->scratch_count; i++) {
+		const struct scratch *s = &ready->bound->scratch[i];
+		CUresult result = r->driver.cuMemAlloc_v2(&ready->scratch[i], s->bytes);
+
+		if (result != CUDA_SUCCESS)
+			return driver_failed(r, result, err, "scratch memory");
+		memcpy(ready->bound->params + s->offset, &ready->scratch[i], 8);
+	}
+	return 0;
+}
+
+int ready_make(struct ready *ready, struct runner *r, const struct bound *bound, struct error *err)
+{
+	CUmodule module;
+	CUresult result;
+	int rc;
+
+	*ready = (struct ready){.bound = bound};
+	rc = get_module(r, bound, &module, err);
+	if (rc)
+		return rc;
+	result = r->driver.cuModuleGetFunction(&ready->function, module, bound->entry);
+	if (result != CUDA_SUCCESS)
+		return driver_failed(r, result, err, bound->entry);
+	if (bound->shared_bytes > PLAIN_SHARED_BYTES) {
+		result = r->driver.cuFuncSetAttribute(
+			ready->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+			(int)bound->shared_bytes);
+		if (result != CUDA_SUCCESS)
+			return driver_failed(r, result, err, "dynamic shared memory");
+	}
+	ready->pointers = calloc(bound->layout_count + 1, sizeof(*ready->pointers));
+	if (!ready->pointers)
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for parameters");
+	for (size_t i = 0; i < bound->layout_count; i++)
+		ready->pointers[i] = bound->params + bound->layout[i].offset;
+	rc = make_scratch(ready, r, err);
+	if (rc)
+		ready_free(ready, r);
+	return rc;
+}
+
+/* ---- launching ---- */
+
+void outcome_free(struct outcome *o)
+{
+	snapshot_free(&o->after);
+	*o = (struct outcome){0};
+}
+
+static CUresult launch_plain(struct runner *r, const struct ready *ready)
+{
+	const struct bound *b = ready->bound;
+
+	return r->driver.cuLaunchKernel(ready->function, b->grid[0], b->grid[1], b->grid[2],
+					b->block[0], b->block[1], b->block[2], b->shared_bytes,
+					r->stream, ready->pointers, NULL);
+}
+
+static CUresult launch_with_attributes(struct runner *r, const struct ready *ready)
+{
+	const struct bound *b = ready->bound;
+	CUlaunchAttribute attributes[BOUND_MAX_ATTRIBUTES + 1] = {0};
+	CUlaunchConfig config = {.gridDimX = b->grid[0],
+				 .gridDimY = b->grid[1],
+				 .gridDimZ = b->grid[2],
+				 .blockDimX = b->block[0],
+				 .blockDimY = b->block[1],
+				 .blockDimZ = b->block[2],
+				 .sharedMemBytes = b->shared_bytes,
+				 .hStream = r->stream,
+				 .attrs = attributes};
+	bool cooperative = false;
+
+	for (size_t i = 0; i < b->attribute_count; i++) {
+		CUlaunchAttribute *a = &attributes[config.numAttrs++];
+
+		a->id = (CUlaunchAttributeID)b->attributes[i].id;
+		memcpy(&a->value, b->attributes[i].value, sizeof(a->value));
+		cooperative |= a->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+	}
+	if (b->cooperative && !cooperative) {
+		attributes[config.numAttrs].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+		attributes[config.numAttrs++].value.cooperative = 1;
+	}
+	return r->driver.cuLaunchKernelEx(&config, ready->function, ready->pointers, NULL);
+}
+
+/* A failed launch or wait: is only this launch bad, or the context with it? */
+static void note_failure(struct runner *r, struct outcome *out, CUresult result,
+			 enum trial_status status)
+{
+	char text[160];
+
+	out->status = status;
+	snprintf(out->reason, sizeof(out->reason), "%s",
+		 driver_error_text(&r->driver, result, text, sizeof(text)));
+	if (r->driver.cuCtxSynchronize() != CUDA_SUCCESS)
+		r->lost = true;
+}
+
+static int prepare(struct runner *r, const struct ready *ready, const struct byteset *poison,
+		   uint8_t fill, struct error *err)
+{
+	int rc = memory_restore(&r->memory, err);
+
+	if (!rc && poison)
+		rc = memory_fill(&r->memory, poison, fill, err);
+	for (size_t i = 0; !rc && i < ready->bound->scratch_count; i++) {
+		CUresult result = r->driver.cuMemsetD8_v2(ready->scratch[i], poison ? fill : 0,
+							  ready->bound->scratch[i].bytes);
+		if (result != CUDA_SUCCESS)
+			rc = driver_failed(r, result, err, "scratch memory");
+	}
+	if (!rc) {
+		CUresult result = r->driver.cuCtxSynchronize();
+
+		if (result != CUDA_SUCCESS)
+			rc = driver_failed(r, result, err, "restoring");
+	}
+	return rc;
+}
+
+int runner_launch(struct runner *r, const struct ready *ready, const struct byteset *poison,
+		  uint8_t fill, struct outcome *out, struct error *err)
+{
+	const struct bound *b = ready->bound;
+	float ms = 0;
+	CUresult result;
+	uint64_t began;
+	int rc;
+
+	*out = (struct outcome){0};
+	rc = prepare(r, ready, poison, fill, err);
+	if (rc)
+		return rc;
+	began = monotonic_ns();
+	r->driver.cuEventRecord(r->start, r->stream);
+	if ((b->attribute_count || b->cooperative) && r->driver.cuLaunchKernelEx)
+		result = launch_with_attributes(r, ready);
+	else if (b->attribute_count || b->cooperative)
+		return error_set(err, ENOTSUP, ERROR_NO_OFFSET,
+				 "the driver has no cuLaunchKernelEx for this launch's attributes");
+	else
+		result = launch_plain(r, ready);
+	if (result != CUDA_SUCCESS) {
+		note_failure(r, out, result, TRIAL_STATUS_LAUNCH_ERROR);
+		if (r->lost) /* a device that runs launches at once reports the fault here */
+			out->status = TRIAL_STATUS_FAULT;
+		return 0;
+	}
+	r->driver.cuEventRecord(r->stop, r->stream);
+	result = r->driver.cuStreamSynchronize(r->stream);
+	out->wall_ns = monotonic_ns() - began;
+	if (result != CUDA_SUCCESS) {
+		note_failure(r, out, result, TRIAL_STATUS_FAULT);
+		return 0;
+	}
+	if (r->driver.cuEventElapsedTime(&ms, r->start, r->stop) == CUDA_SUCCESS)
+		out->time_us = (double)ms * 1000.0;
+	rc = snapshot_init(&out->after, r->memory.contents);
+	if (rc)
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for a snapshot");
+	rc = memory_read(&r->memory, &out->after, err);
+	if (rc)
+		outcome_free(out);
+	return rc;
+}
+
+/* ---- shipping ---- */
+
+static size_t sent_slot(const struct runner *r, struct hash128 key)
+{
+	size_t i = key.low & (r->sent_capacity - 1);
+
+	while (!hash_is_zero(r->sent[i]) && !hash_equal(r->sent[i], key))
+		i = (i + 1) & (r->sent_capacity - 1);
+	return i;
+}
+
+/* Notes a key; true if the parent has that chunk. */
+static bool sent_before(struct runner *r, struct hash128 key)
+{
+	size_t i;
+
+	if (2 * (r->sent_count + 1) > r->sent_capacity) {
+		size_t capacity = r->sent_capacity ? 2 * r->sent_capacity : 1024;
+		struct hash128 *old = r->sent, *bigger = calloc(capacity, sizeof(*bigger));
+		size_t old_capacity = r->sent_capacity;
+
+		if (!bigger)
+			return false; /* sent again: the writer keeps one copy */
+		r->sent = bigger;
+		r->sent_capacity = capacity;
+		for (i = 0; i < old_capacity; i++)
+			if (!hash_is_zero(old[i]))
+				r->sent[sent_slot(r, old[i])] = old[i];
+		free(old);
+	}
+	i = sent_slot(r, key);
+	if (!hash_is_zero(r->sent[i]))
+		return true;
+	r->sent[i] = key;
+	r->sent_count++;
+	return false;
+}
+
+int runner_ship(struct runner *r, struct packet *keys, const struct snapshot *s, uint64_t address,
+		uint64_t size)
+{
+	_cleanup_free_ uint8_t *data = malloc(CHUNK_BYTES);
+	uint64_t n = chunk_count(address, size);
+
+	if (!data)
+		return -ENOMEM;
+	packet_put_u64(keys, n);
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t at;
+		uint32_t bytes;
+		struct hash128 key;
+
+		chunk_range(address, size, i, &at, &bytes);
+		snapshot_copy(s, at, bytes, data);
+		key = hash_bytes(data, bytes);
+		if (!sent_before(r, key) && wire_send_raw(r->fd, WIRE_CHUNK, data, bytes))
+			r->parent_gone = true;
+		packet_put_hash(keys, key);
+	}
+	return keys->bad ? -ENOMEM : 0;
+}

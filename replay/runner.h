@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* A worker's device: context, modules, one launch at a time. Lives only in the worker process. */
+#ifndef REPLAY_RUNNER_H
+#define REPLAY_RUNNER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "drv/driver.h"
+#include "kernelab/records.h"
+#include "replay/bind.h"
+#include "replay/memory.h"
+#include "replay/plan.h"
+#include "replay/wire.h"
+
+/* What a worker is doing: the parent reads a crash or hang by it. */
+enum phase {
+	PHASE_SETUP,  /* loading, copying: not a launch */
+	PHASE_BASE,   /* the recorded image, where A is another one */
+	PHASE_A,      /* A on recorded contents */
+	PHASE_PROBE,  /* A with everything poisoned that it may write */
+	PHASE_POISON, /* A with its outputs poisoned */
+	PHASE_B       /* B, plain or poisoned */
+};
+
+struct loaded_module {
+	struct hash128 image;
+	CUmodule module;
+};
+
+struct runner {
+	int fd; /* to the parent */
+	const struct plan *plan;
+	const struct replay_options *options;
+	struct driver driver;
+	CUdevice device;
+	CUcontext context;
+	CUstream stream;
+	CUevent start, stop;
+	struct memory memory;
+	struct loaded_module *modules;
+	size_t module_count, module_capacity;
+	struct packet packet;
+	struct hash128 *sent; /* chunks that the parent has: open addressing */
+	size_t sent_count, sent_capacity;
+	bool lost;        /* the context is: a sticky error */
+	bool parent_gone; /* sending failed */
+};
+
+/* A bound launch made ready: function, own scratch memory, parameters with its addresses. */
+struct ready {
+	const struct bound *bound;
+	CUfunction function;
+	CUdeviceptr scratch[2];
+	void **pointers; /* kernelParams, a parameter each */
+};
+
+struct outcome {
+	enum trial_status status;
+	char reason[480]; /* as long as an error's message */
+	double time_us;
+	uint64_t wall_ns;      /* launch to completion, seen from the host */
+	struct snapshot after; /* empty unless status is OK */
+};
+
+/*
+ * Opens the driver, context, stream; reserves the plan's addresses first. Tells the parent READY
+ * (device, refused ranges) or FAILED. 0 or -errno.
+ */
+int runner_open(struct runner *r, const char *driver_path);
+
+/* Tells the parent what begins. seconds is the limit after which it may end this process. */
+void runner_step(struct runner *r, enum phase phase, enum side side, enum trial_kind kind,
+		 uint32_t index, double seconds);
+
+/*
+ * Loads the image (once a worker), finds the function, allocates scratch. 0, or -errno with the
+ * driver's words (its log included).
+ */
+int ready_make(struct ready *ready, struct runner *r, const struct bound *bound, struct error *err);
+void ready_free(struct ready *ready, struct runner *r);
+
+/*
+ * Restores memory, poisons `poison` (may be NULL) with `fill`, launches, waits, reads back.
+ * *out is filled and owned by the caller (outcome_free). Failing launches are outcomes, not errors;
+ * an error (-errno, err) means that the device or host could not do its part.
+ */
+int runner_launch(struct runner *r, const struct ready *ready, const struct byteset *poison,
+		  uint8_t fill, struct outcome *out, struct error *err);
+void outcome_free(struct outcome *o);
+
+/*
+ * Ships [address, address + size) of a snapshot: chunks that the parent lacks, then their keys are
+ * put into `keys`. Returns 0 or -ENOMEM.
+ */
+int runner_ship(struct runner *r, struct packet *keys, const struct snapshot *s, uint64_t address,
+		uint64_t size);
+
+/* The worker's life: serves jobs from fd until the parent closes it. Returns its exit status. */
+int worker_main(int fd, const struct plan *plan, const struct replay_options *options,
+		const char *driver_path);
+
+#endif

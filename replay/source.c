@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* Where a side's kernels come from: opened bundles and their suite. */
+#include "replay/source.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "lib/base.h"
+#include "lib/bundle/files.h"
+
+void source_free(struct source *s)
+{
+	if (!s)
+		return;
+	suite_free(s->suite);
+	for (size_t i = 0; i < s->count; i++)
+		bundle_close(s->bundles[i]);
+	free(s->bundles);
+	free(s->text);
+	free(s);
+}
+
+/* Opens every file; s->count grows as they open. */
+static int open_all(struct source *s, char *const *files, size_t count, struct error *err)
+{
+	s->bundles = calloc(count ? count : 1, sizeof(*s->bundles));
+	if (!s->bundles)
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for %zu bundles", count);
+	for (size_t i = 0; i < count; i++) {
+		int rc = bundle_open(&s->bundles[i], files[i], err);
+
+		if (rc)
+			return rc;
+		s->count++;
+		if (s->bundles[i]->kind != BUNDLE_CAPTURE)
+			return error_set(err, EINVAL, ERROR_NO_OFFSET,
+					 "%s is the result of a replay, not a capture", files[i]);
+	}
+	return 0;
+}
+
+int source_open(struct source **out, const char *text, const char *const *paths, size_t count,
+		struct error *err)
+{
+	struct source *s = calloc(1, sizeof(*s));
+	struct bundle_paths files = {0};
+	int rc;
+
+	*out = NULL;
+	if (!s || !(s->text = strdup(text))) {
+		free(s);
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory to open %s", text);
+	}
+	rc = bundle_paths_expand(&files, (char *const *)paths, count, err);
+	if (!rc)
+		rc = open_all(s, files.items, files.count, err);
+	bundle_paths_free(&files);
+	if (!rc)
+		rc = suite_build(&s->suite, s->bundles, s->count, err);
+	if (rc) {
+		source_free(s);
+		return rc;
+	}
+	*out = s;
+	return 0;
+}
+
+int source_open_text(struct source **out, const char *text, struct error *err)
+{
+	struct stat st;
+
+	*out = NULL;
+	if (!strncmp(text, "ptxas:", 6) || !strncmp(text, "triton:", 7))
+		return error_set(err, ENOTSUP, ERROR_NO_OFFSET, "not supported yet: source %s",
+				 text);
+	if (stat(text, &st))
+		return error_set(err, errno, ERROR_NO_OFFSET, "source %s: %s", text,
+				 strerror(errno));
+	if (S_ISDIR(st.st_mode)) {
+		struct bundle_paths files = {0};
+		int rc = bundle_paths_expand(&files, (char *const *)&text, 1, NULL);
+
+		bundle_paths_free(&files);
+		if (rc)
+			return error_set(err, ENOTSUP, ERROR_NO_OFFSET,
+					 "no bundle in %s; not supported yet: cache folders and "
+					 "folders of cubins as source",
+					 text);
+	}
+	return source_open(out, text, &text, 1, err);
+}
+
+int source_ptx(const struct source *s, const struct suite_member *m, char **text, size_t *size,
+	       struct error *err)
+{
+	const struct bundle *b = source_bundle(s, m);
+	const struct record_file *file = bundle_file(b, m->image->id, ".ptx");
+
+	if (file)
+		return bundle_read_file(b, file, text, size, err);
+	if (m->cubin && m->cubin->ptx) {
+		*text = strndup(m->cubin->ptx, m->cubin->ptx_size);
+		*size = m->cubin->ptx_size;
+		return *text ? 0 : error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for PTX");
+	}
+	if (m->image->kind == IMAGE_PTX)
+		return bundle_read_image(b, m->image, (void **)text, size, err);
+	return error_set(err, ENOENT, ERROR_NO_OFFSET, "no PTX of %s", m->entry);
+}

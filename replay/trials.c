@@ -1,0 +1,641 @@
+/* SPDX-License-Identifier: MIT */
+/* The trials of one case, in the worker: what A writes, fidelity, repeats and poison of A and B. */
+#include "replay/trials.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base.h"
+#include "replay/fidelity.h"
+#include "replay/written.h"
+
+#define SETUP_SECONDS     60.0 /* on top of the copies */
+#define SETUP_BYTES_A_SEC 1e8  /* slowest copy we wait for */
+
+/* One side's plain repeats. */
+struct runs {
+	struct outcome *items;
+	size_t count, capacity;
+	struct byteset noise; /* bytes at which they differ from the first */
+};
+
+struct trials {
+	struct runner *r;
+	const struct replay_case *c;
+	enum caution caution;
+	struct contents contents;
+	struct ready base, a, b;
+	struct runs a_runs, b_runs, base_runs;
+	struct written written;
+	struct outcome a_poison[2];
+	char void_reason[2][160]; /* why a poison pattern says nothing */
+	bool extents_sent;
+};
+
+static double setup_seconds(const struct trials *t)
+{
+	return SETUP_SECONDS + (double)ranges_bytes(&t->contents.pieces) / SETUP_BYTES_A_SEC;
+}
+
+/* ---- messages ---- */
+
+static void send_packet(struct trials *t, enum wire_type type)
+{
+	if (wire_send(t->r->fd, type, &t->r->packet))
+		t->r->parent_gone = true;
+}
+
+static void send_done(struct trials *t, bool retry)
+{
+	packet_clear(&t->r->packet);
+	packet_put_u64(&t->r->packet, t->r->lost);
+	packet_put_u64(&t->r->packet, retry);
+	send_packet(t, WIRE_DONE);
+}
+
+static void send_case(struct trials *t, enum fidelity fidelity, const char *reason)
+{
+	packet_clear(&t->r->packet);
+	packet_put_u64(&t->r->packet, fidelity);
+	packet_put_text(&t->r->packet, reason);
+	send_packet(t, WIRE_CASE);
+}
+
+static void send_extents(struct trials *t)
+{
+	struct packet *p = &t->r->packet;
+	const struct extents *e = &t->written.extents;
+
+	packet_clear(p);
+	packet_put_u64(p, e->count);
+	for (size_t i = 0; i < e->count; i++) {
+		packet_put_u64(p, e->items[i].address);
+		packet_put_u64(p, e->items[i].size);
+		packet_put_u64(p, e->items[i].arg);
+		packet_put_u64(p, e->items[i].dtype);
+		packet_put_u64(p, e->items[i].flags);
+	}
+	send_packet(t, WIRE_EXTENTS);
+	t->extents_sent = true;
+}
+
+struct trial_note {
+	enum side side;
+	enum trial_kind kind;
+	uint32_t index;
+	uint64_t stray_bytes, stray_address;
+	uint64_t unwritten_bytes, unwritten_address;
+};
+
+static void count_first(const struct byteset *s, uint64_t *bytes, uint64_t *address)
+{
+	uint64_t cursor = 0;
+	struct range run;
+
+	*bytes = byteset_count(s);
+	*address = byteset_next(s, &cursor, &run) ? run.base : 0;
+}
+
+/* Sends one trial with its contents, if it went well. */
+static int send_trial(struct trials *t, const struct trial_note *n, const struct outcome *o)
+{
+	struct packet *p = &t->r->packet;
+	const struct extents *e = &t->written.extents;
+	struct packet keys = {0};
+	bool whole = o->status == TRIAL_STATUS_OK && o->after.chunks;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && whole && i < e->count; i++)
+		rc = runner_ship(t->r, &keys, &o->after, e->items[i].address, e->items[i].size);
+	packet_clear(p);
+	packet_put_u64(p, n->side);
+	packet_put_u64(p, n->kind);
+	packet_put_u64(p, n->index);
+	packet_put_u64(p, o->status);
+	packet_put_text(p, o->reason);
+	packet_put_f64(p, o->time_us);
+	packet_put_u64(p, n->stray_bytes);
+	packet_put_u64(p, n->stray_address);
+	packet_put_u64(p, n->unwritten_bytes);
+	packet_put_u64(p, n->unwritten_address);
+	packet_put_u64(p, whole ? e->count : 0);
+	packet_put_bytes(p, keys.data, keys.size);
+	packet_free(&keys);
+	if (!rc)
+		send_packet(t, WIRE_TRIAL);
+	return rc;
+}
+
+/* A trial that ended badly or says nothing: no contents. */
+static int send_status(struct trials *t, enum side side, enum trial_kind kind, uint32_t index,
+		       enum trial_status status, const char *reason)
+{
+	struct trial_note n = {.side = side, .kind = kind, .index = index};
+	struct outcome o = {.status = status};
+
+	snprintf(o.reason, sizeof(o.reason), "%s", reason);
+	return send_trial(t, &n, &o);
+}
+
+/* Bytes changed outside the extents. */
+static int find_stray(struct trials *t, const struct outcome *o, struct trial_note *n)
+{
+	struct byteset stray;
+	int rc = byteset_init(&stray, &t->contents.pieces);
+
+	if (!rc)
+		rc = snapshot_changed(&stray, &o->after);
+	if (!rc) {
+		for (size_t i = 0; i < t->written.extents.count; i++)
+			byteset_remove(&stray, t->written.extents.items[i].address,
+				       t->written.extents.items[i].size);
+		count_first(&stray, &n->stray_bytes, &n->stray_address);
+	}
+	byteset_free(&stray);
+	return rc;
+}
+
+static int send_ok(struct trials *t, struct trial_note *n, const struct outcome *o)
+{
+	int rc = find_stray(t, o, n);
+
+	return rc ? rc : send_trial(t, n, o);
+}
+
+/* ---- plain repeats ---- */
+
+static void runs_free(struct runs *x)
+{
+	for (size_t i = 0; i < x->count; i++)
+		outcome_free(&x->items[i]);
+	free(x->items);
+	byteset_free(&x->noise);
+	*x = (struct runs){0};
+}
+
+static int runs_add(struct trials *t, struct runs *x, struct outcome *o)
+{
+	int rc = array_reserve(&x->items, x->count, &x->capacity, sizeof(*x->items));
+
+	if (!rc && !x->count)
+		rc = byteset_init(&x->noise, &t->contents.pieces);
+	if (!rc && x->count)
+		rc = snapshot_differ(&x->noise, &x->items[0].after, &o->after);
+	if (rc) {
+		outcome_free(o);
+		return rc;
+	}
+	x->items[x->count++] = *o;
+	return 0;
+}
+
+/*
+ * Runs until x has `wanted` runs or one fails: 1 then, with *failed filled; 0, or -errno.
+ */
+static int repeat(struct trials *t, struct runs *x, const struct ready *ready, enum phase phase,
+		  enum side side, size_t wanted, struct outcome *failed, struct error *err)
+{
+	while (x->count < wanted && !t->r->parent_gone) {
+		struct outcome o;
+		int rc;
+
+		runner_step(t->r, phase, side, TRIAL_REPEAT, (uint32_t)x->count,
+			    t->r->options->timeout_s);
+		rc = runner_launch(t->r, ready, NULL, 0, &o, err);
+		runner_step(t->r, PHASE_SETUP, side, TRIAL_REPEAT, (uint32_t)x->count,
+			    setup_seconds(t));
+		if (rc)
+			return rc;
+		if (o.status != TRIAL_STATUS_OK) {
+			*failed = o;
+			return 1;
+		}
+		rc = runs_add(t, x, &o);
+		if (rc)
+			return error_set(err, -rc, ERROR_NO_OFFSET, "no memory for repeats");
+	}
+	return 0;
+}
+
+/* Frees the snapshot of a run that was sent and is not needed for comparison any more. */
+static int ship_runs(struct trials *t, struct runs *x, enum side side, size_t from)
+{
+	for (size_t i = from; i < x->count; i++) {
+		struct trial_note n = {.side = side, .kind = TRIAL_REPEAT, .index = (uint32_t)i};
+		int rc = send_ok(t, &n, &x->items[i]);
+
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* ---- what A writes ---- */
+
+/* A run of A with poison, for written.c. */
+static int poisoned_run(void *data, const struct byteset *poison, unsigned pattern, bool probe,
+			struct snapshot *after, struct error *err)
+{
+	struct trials *t = data;
+	struct outcome o;
+	double limit = t->r->options->timeout_s;
+	int rc;
+
+	if (probe) { /* garbage may send a kernel into a long loop: wait for it less */
+		double plain = (double)t->a_runs.items[0].wall_ns * 1e-9;
+		double enough = 2.0 + 50.0 * plain;
+
+		limit = enough < limit ? enough : limit;
+	}
+	runner_step(t->r, probe ? PHASE_PROBE : PHASE_POISON, SIDE_A, TRIAL_POISON, pattern, limit);
+	rc = runner_launch(t->r, &t->a, poison, POISON_BYTE(pattern), &o, err);
+	runner_step(t->r, PHASE_SETUP, SIDE_A, TRIAL_POISON, pattern, setup_seconds(t));
+	if (rc)
+		return rc;
+	if (o.status != TRIAL_STATUS_OK) {
+		error_set(err, ECANCELED, ERROR_NO_OFFSET, "%s", o.reason);
+		outcome_free(&o);
+		return -ECANCELED;
+	}
+	*after = o.after;
+	return 0;
+}
+
+/* ---- fidelity ---- */
+
+static int recorded_scratch(const struct replay_case *c, struct ranges *out)
+{
+	for (size_t i = 0; i < c->base.scratch_count; i++)
+		if (c->base.scratch[i].recorded &&
+		    ranges_add(out, c->base.scratch[i].recorded, c->base.scratch[i].bytes))
+			return -ENOMEM;
+	ranges_merge(out);
+	return 0;
+}
+
+static void describe_device(struct trials *t, char *reason, size_t size)
+{
+	const struct bundle *b = t->c->bundle;
+	char name[128] = "";
+	size_t used = strlen(reason);
+
+	t->r->driver.cuDeviceGetName(name, sizeof(name) - 1, t->r->device);
+	for (size_t i = 0; i < b->devices.count; i++)
+		if (b->devices.items[i].ordinal == t->c->launch->device &&
+		    b->devices.items[i].name && strcmp(b->devices.items[i].name, name))
+			snprintf(reason + used, size - used, "; recorded on %s, replayed on %s",
+				 b->devices.items[i].name, name);
+}
+
+/* Compares with the recording; sends CASE. */
+static int judge(struct trials *t, const struct runs *runs)
+{
+	struct snapshot recorded = {0}, *repeats;
+	struct fidelity_evidence e = {.written = &t->written.bytes,
+				      .noise = &runs->noise,
+				      .extents = &t->written.extents,
+				      .repeat_count = runs->count};
+	struct ranges scratch = {0};
+	enum fidelity fidelity = FIDELITY_UNFAITHFUL;
+	struct error err = {0};
+	char reason[480] = "";
+	int rc = snapshot_recorded(&recorded, &t->contents, t->c->bundle, t->c->launch, &err);
+
+	if (rc && rc != -ENOMEM) {
+		send_case(t, FIDELITY_UNFAITHFUL, err.message);
+		return 0;
+	}
+	repeats = calloc(runs->count, sizeof(*repeats));
+	for (size_t i = 0; repeats && i < runs->count; i++)
+		repeats[i] = runs->items[i].after;
+	e.recorded = &recorded;
+	e.repeats = repeats;
+	e.scratch = &scratch;
+	if (!rc)
+		rc = repeats ? recorded_scratch(t->c, &scratch) : -ENOMEM;
+	if (!rc)
+		rc = fidelity_judge(&e, &fidelity, reason, sizeof(reason));
+	if (!rc) {
+		if (fidelity == FIDELITY_UNFAITHFUL)
+			describe_device(t, reason, sizeof(reason));
+		if (t->written.note[0] && strlen(reason) + 3 < sizeof(reason))
+			snprintf(reason + strlen(reason), sizeof(reason) - strlen(reason), "%s%s",
+				 reason[0] ? "; " : "", t->written.note);
+		send_case(t, fidelity, reason);
+	}
+	free(repeats);
+	ranges_free(&scratch);
+	snapshot_free(&recorded);
+	return rc;
+}
+
+/* ---- poison trials ---- */
+
+/* A under both patterns; a pattern on which A's own result depends is void. */
+static int poison_a(struct trials *t, struct error *err)
+{
+	const struct byteset *poison = &t->written.poisonable;
+
+	for (unsigned k = 0; k < 2; k++) {
+		struct byteset differ = {0};
+		int rc;
+
+		if (t->caution == CAUTION_NO_POISON)
+			snprintf(t->void_reason[k], sizeof(t->void_reason[k]),
+				 "A fails or hangs on poisoned outputs");
+		else if (byteset_is_empty(poison))
+			snprintf(t->void_reason[k], sizeof(t->void_reason[k]), "%s",
+				 t->written.extents.count ? "every output is read as well"
+							  : "no output known");
+		if (t->void_reason[k][0])
+			continue;
+		rc = poisoned_run(t, poison, k, false, &t->a_poison[k].after, err);
+		if (rc)
+			return rc;
+		rc = byteset_init(&differ, &t->contents.pieces);
+		if (!rc)
+			rc = snapshot_differ(&differ, &t->a_runs.items[0].after,
+					     &t->a_poison[k].after);
+		byteset_and(&differ, &t->written.bytes);
+		byteset_minus(&differ, &t->a_runs.noise);
+		if (!rc && !byteset_is_empty(&differ))
+			snprintf(t->void_reason[k], sizeof(t->void_reason[k]),
+				 "A's own result depends on the pattern (%llu bytes)",
+				 (unsigned long long)byteset_count(&differ));
+		byteset_free(&differ);
+		if (rc)
+			return error_set(err, -rc, ERROR_NO_OFFSET, "no memory for poison trials");
+	}
+	return 0;
+}
+
+static int ship_poison_a(struct trials *t)
+{
+	for (unsigned k = 0; k < 2; k++) {
+		struct trial_note n = {.side = SIDE_A, .kind = TRIAL_POISON, .index = k};
+		int rc;
+
+		if (t->void_reason[k][0])
+			rc = send_status(t, SIDE_A, TRIAL_POISON, k, TRIAL_STATUS_VOID,
+					 t->void_reason[k]);
+		else
+			rc = send_ok(t, &n, &t->a_poison[k]);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* Bytes that hold the pattern in this run; intersected with those of the run before. */
+static int still_poisoned(struct trials *t, const struct outcome *o, unsigned k,
+			  struct byteset *still)
+{
+	struct byteset now;
+	int rc = byteset_init(&now, &t->contents.pieces);
+
+	if (!rc)
+		rc = snapshot_match(&now, &o->after, &t->written.poisonable, POISON_BYTE(k), true);
+	if (!rc && !k)
+		rc = byteset_or(still, &now);
+	else if (!rc)
+		byteset_and(still, &now);
+	byteset_free(&now);
+	return rc;
+}
+
+static int poison_b(struct trials *t, struct error *err)
+{
+	struct byteset still;
+	int rc = byteset_init(&still, &t->contents.pieces);
+
+	for (unsigned k = 0; !rc && k < 2; k++) {
+		struct trial_note n = {.side = SIDE_B, .kind = TRIAL_POISON, .index = k};
+		struct outcome o;
+
+		if (t->void_reason[k][0]) {
+			rc = send_status(t, SIDE_B, TRIAL_POISON, k, TRIAL_STATUS_VOID,
+					 t->void_reason[k]);
+			continue;
+		}
+		runner_step(t->r, PHASE_B, SIDE_B, TRIAL_POISON, k, t->r->options->timeout_s);
+		rc = runner_launch(t->r, &t->b, &t->written.poisonable, POISON_BYTE(k), &o, err);
+		runner_step(t->r, PHASE_SETUP, SIDE_B, TRIAL_POISON, k, setup_seconds(t));
+		if (rc)
+			break;
+		if (o.status == TRIAL_STATUS_OK) {
+			rc = still_poisoned(t, &o, k, &still);
+			if (!rc && k)
+				count_first(&still, &n.unwritten_bytes, &n.unwritten_address);
+			if (!rc)
+				rc = send_ok(t, &n, &o);
+		} else {
+			rc = send_trial(t, &n, &o);
+		}
+		outcome_free(&o);
+		if (t->r->lost)
+			break;
+	}
+	byteset_free(&still);
+	return rc;
+}
+
+/* ---- the case ---- */
+
+/* Says why nothing can be said, as the case's fidelity. */
+static void give_up(struct trials *t, enum fidelity fidelity, const char *what, const char *why)
+{
+	char reason[480];
+
+	snprintf(reason, sizeof(reason), "%s%s", what, why);
+	describe_device(t, reason, sizeof(reason));
+	if (!t->extents_sent)
+		send_extents(t);
+	send_case(t, fidelity, reason);
+}
+
+/* A fails where it should give the reference: a trial of A, and an unfaithful case. */
+static void a_failed(struct trials *t, const struct outcome *o, size_t index)
+{
+	if (!t->extents_sent)
+		send_extents(t);
+	send_status(t, SIDE_A, TRIAL_REPEAT, (uint32_t)index, o->status, o->reason);
+	give_up(t, FIDELITY_UNFAITHFUL, "A fails in replay: ", o->reason);
+}
+
+static size_t extra_repeats(const struct trials *t)
+{
+	const struct replay_options *o = t->r->options;
+
+	return o->repeats_max > o->repeats ? o->repeats_max : o->repeats;
+}
+
+/* More runs of A where a side varies. 1 if A failed (case is given up). */
+static int more_of_a(struct trials *t, struct error *err)
+{
+	size_t from = t->a_runs.count;
+	struct outcome failed = {0};
+	int rc = repeat(t, &t->a_runs, &t->a, PHASE_A, SIDE_A, extra_repeats(t), &failed, err);
+
+	if (rc == 1) {
+		send_status(t, SIDE_A, TRIAL_REPEAT, (uint32_t)t->a_runs.count, failed.status,
+			    failed.reason);
+		outcome_free(&failed);
+		return 1;
+	}
+	return rc ? rc : ship_runs(t, &t->a_runs, SIDE_A, from);
+}
+
+/* The runs of the recorded image where A is another one; else A's own. */
+static int base_runs(struct trials *t, const struct runs **out, struct error *err)
+{
+	struct outcome failed = {0};
+	bool same = hash_equal(t->c->base.image->id, t->c->a.image->id) &&
+		    !strcmp(t->c->base.entry, t->c->a.entry);
+	int rc;
+
+	*out = &t->a_runs;
+	if (same)
+		return 0;
+	rc = ready_make(&t->base, t->r, &t->c->base, err);
+	if (rc)
+		return rc;
+	rc = repeat(t, &t->base_runs, &t->base, PHASE_BASE, SIDE_A, t->r->options->repeats, &failed,
+		    err);
+	if (rc == 1) {
+		error_set(err, ECANCELED, ERROR_NO_OFFSET, "the recorded kernel fails: %s",
+			  failed.reason);
+		outcome_free(&failed);
+		return -ECANCELED;
+	}
+	*out = &t->base_runs;
+	return rc;
+}
+
+/*
+ * Everything of A. 0: go on with B; 1: the case is over (told the parent); 2: run it again with
+ * more caution; -errno.
+ */
+static int run_a(struct trials *t, struct error *err)
+{
+	const struct runs *reference;
+	struct outcome failed = {0};
+	int rc =
+		repeat(t, &t->a_runs, &t->a, PHASE_A, SIDE_A, t->r->options->repeats, &failed, err);
+
+	if (rc == 1) {
+		a_failed(t, &failed, t->a_runs.count);
+		outcome_free(&failed);
+	}
+	if (rc)
+		return rc;
+	struct written_input in = {.contents = &t->contents,
+				   .plain = &t->a_runs.items[0].after,
+				   .noise = &t->a_runs.noise,
+				   .pointers = t->c->pointers,
+				   .pointer_count = t->c->pointer_count,
+				   .stores_known = t->c->stores_known,
+				   .probe = t->caution == CAUTION_NONE,
+				   .poison = t->caution != CAUTION_NO_POISON,
+				   .run = poisoned_run,
+				   .data = t};
+	rc = written_find(&t->written, &in, err);
+	if (!rc)
+		rc = poison_a(t, err);
+	if (rc == -ECANCELED && t->caution < CAUTION_NO_POISON)
+		return 2;
+	if (rc)
+		return rc;
+	send_extents(t);
+	rc = ship_runs(t, &t->a_runs, SIDE_A, 0);
+	if (!rc)
+		rc = ship_poison_a(t);
+	if (!rc && !byteset_is_empty(&t->a_runs.noise))
+		rc = more_of_a(t, err);
+	if (rc == 1)
+		give_up(t, FIDELITY_UNFAITHFUL, "A fails in some repeats", "");
+	if (!rc)
+		rc = base_runs(t, &reference, err);
+	return rc ? rc : judge(t, reference);
+}
+
+static int run_b(struct trials *t, struct error *err)
+{
+	struct outcome failed = {0};
+	int rc = ready_make(&t->b, t->r, &t->c->b, err);
+
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc) {
+		rc = send_status(t, SIDE_B, TRIAL_REPEAT, 0, TRIAL_STATUS_LAUNCH_ERROR,
+				 err->message);
+		return rc;
+	}
+	rc = repeat(t, &t->b_runs, &t->b, PHASE_B, SIDE_B, t->r->options->repeats, &failed, err);
+	if (rc < 0)
+		return rc;
+	if (ship_runs(t, &t->b_runs, SIDE_B, 0))
+		return -ENOMEM;
+	if (rc == 1) {
+		rc = send_status(t, SIDE_B, TRIAL_REPEAT, (uint32_t)t->b_runs.count, failed.status,
+				 failed.reason);
+		outcome_free(&failed);
+		return rc;
+	}
+	if (!byteset_is_empty(&t->b_runs.noise) && t->a_runs.count < extra_repeats(t)) {
+		rc = more_of_a(t, err);
+		if (rc)
+			return rc < 0 ? rc : 0;
+	}
+	return poison_b(t, err);
+}
+
+static int open_case(struct trials *t, struct error *err)
+{
+	int rc;
+
+	runner_step(t->r, PHASE_SETUP, SIDE_A, TRIAL_REPEAT, 0, 600.0);
+	rc = contents_load(&t->contents, t->c->bundle, t->c->launch, err);
+	if (rc)
+		return rc;
+	runner_step(t->r, PHASE_SETUP, SIDE_A, TRIAL_REPEAT, 0, setup_seconds(t));
+	rc = memory_map(&t->r->memory, &t->contents, err);
+	return rc ? rc : ready_make(&t->a, t->r, &t->c->a, err);
+}
+
+static void close_case(struct trials *t)
+{
+	struct ready *all[] = {&t->base, &t->a, &t->b};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(all); i++)
+		ready_free(all[i], t->r);
+	memory_unmap(&t->r->memory);
+	runs_free(&t->a_runs);
+	runs_free(&t->b_runs);
+	runs_free(&t->base_runs);
+	for (size_t i = 0; i < ARRAY_LENGTH(t->a_poison); i++)
+		outcome_free(&t->a_poison[i]);
+	written_free(&t->written);
+	contents_free(&t->contents);
+}
+
+void trials_run(struct runner *r, const struct replay_case *c, enum caution caution)
+{
+	struct trials t = {.r = r, .c = c, .caution = caution};
+	struct error err = {0};
+	int rc = open_case(&t, &err);
+
+	if (!rc)
+		rc = run_a(&t, &err);
+	if (!rc && !r->lost)
+		rc = run_b(&t, &err);
+	if (rc < 0) {
+		if (!err.message[0])
+			error_set(&err, -rc, ERROR_NO_OFFSET, "%s", strerror(-rc));
+		give_up(&t, FIDELITY_UNFAITHFUL, "", err.message);
+		if (r->driver.cuCtxSynchronize() != CUDA_SUCCESS)
+			r->lost = true;
+	}
+	close_case(&t);
+	send_done(&t, rc == 2);
+}

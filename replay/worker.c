@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* The worker's life: opens the device, serves one case after the other. */
+#include "replay/runner.h"
+
+#include "replay/trials.h"
+
+int worker_main(int fd, const struct plan *plan, const struct replay_options *options,
+		const char *driver_path)
+{
+	static struct runner r;
+	struct packet job = {0};
+	enum wire_type type;
+
+	r = (struct runner){.fd = fd, .plan = plan, .options = options};
+	if (runner_open(&r, driver_path))
+		return 1;
+	while (!r.lost && !r.parent_gone && wire_receive(fd, &type, &job, 0, NULL) == 0) {
+		uint64_t number = packet_get_u64(&job), caution = packet_get_u64(&job);
+
+		if (type != WIRE_JOB || job.bad || number >= plan->count ||
+		    caution > CAUTION_NO_POISON)
+			return 1;
+		trials_run(&r, &plan->cases[number], (enum caution)caution);
+	}
+	return 0;
+}
