@@ -386,7 +386,7 @@ static void test_fp8_classes(void **state)
 	memset(a, 0x7e, N);
 	memset(b, 0x7e, N);
 	b[4] = 0x7f;
-	expect_pair(DTYPE_F8E4M3, a, b, 3, false, RULE_CLASSES, "A 448 (0x7e), B nan (0x7f)");
+	expect_pair(DTYPE_F8E4M3, a, b, 3, false, RULE_CLASSES, "A 448 (0x7e), B NaN (0x7f)");
 	b[4] = 0x7d;
 	expect_pair(DTYPE_F8E4M3, a, b, 2, false, RULE_MAGNITUDE, NULL);
 }
