@@ -35,11 +35,12 @@ static void *take(struct arena *arena, size_t count, size_t size)
 	return p;
 }
 
-static const char *text(struct arena *arena, uint64_t *state)
+static const char *text(struct arena *arena, enum random_fill fill, uint64_t *state)
 {
 	static const char *const pieces[] = {"a", "triton_poi_", "ü", "…", "\U0001f600", "\n", "/"};
 	static const size_t counts[] = {1, 3, 31, 32, 255, 256, 70000};
-	size_t count = counts[random_next(state) % ARRAY_LENGTH(counts)];
+	size_t count =
+		counts[random_next(state) % (fill == RANDOM_SHORT ? 2 : ARRAY_LENGTH(counts))];
 	char *p = take(arena, count * 16, 1), *to = p;
 
 	for (size_t i = 0; i < count; i++)
@@ -47,17 +48,19 @@ static const char *text(struct arena *arena, uint64_t *state)
 	return p;
 }
 
-static size_t array_count(uint64_t *state)
+static size_t array_count(enum random_fill fill, uint64_t *state)
 {
 	static const size_t counts[] = {1, 2, 15, 16, 17};
 
-	return counts[random_next(state) % ARRAY_LENGTH(counts)];
+	return counts[random_next(state) % (fill == RANDOM_SHORT ? 2 : ARRAY_LENGTH(counts))];
 }
 
-static struct bytes binary(struct arena *arena, size_t unit, uint64_t *state)
+static struct bytes binary(struct arena *arena, size_t unit, enum random_fill fill, uint64_t *state)
 {
 	static const size_t counts[] = {1, 2, 15, 16, 255, 256, 65536};
-	size_t size = counts[random_next(state) % ARRAY_LENGTH(counts)] * unit;
+	size_t size =
+		counts[random_next(state) % (fill == RANDOM_SHORT ? 2 : ARRAY_LENGTH(counts))] *
+		unit;
 	unsigned char *p = take(arena, size, 1);
 
 	for (size_t i = 0; i < size; i++)
@@ -70,11 +73,11 @@ static void fill_array(const struct codec_field *f, struct counted *a, struct ar
 {
 	size_t size = f->sub ? f->sub->bytes : 8;
 
-	a->count = array_count(state);
+	a->count = array_count(fill, state);
 	a->items = take(arena, a->count, size);
 	for (size_t i = 0; i < a->count; i++) {
 		if (f->kind == FIELD_STRS)
-			((const char **)a->items)[i] = i % 3 ? text(arena, state) : "";
+			((const char **)a->items)[i] = i % 3 ? text(arena, fill, state) : "";
 		else if (f->kind == FIELD_U64S)
 			((uint64_t *)a->items)[i] = i ? number(state) : 0;
 		else
@@ -105,10 +108,10 @@ static void fill_field(const struct codec_field *f, void *at, struct arena *aren
 		*(bool *)at = true;
 		break;
 	case FIELD_STR:
-		*(const char **)at = text(arena, state);
+		*(const char **)at = text(arena, fill, state);
 		break;
 	case FIELD_BYTES:
-		*(struct bytes *)at = binary(arena, 1, state);
+		*(struct bytes *)at = binary(arena, 1, fill, state);
 		break;
 	case FIELD_HASH:
 		*(struct hash128 *)at = (struct hash128){n, random_next(state)};
@@ -118,7 +121,7 @@ static void fill_field(const struct codec_field *f, void *at, struct arena *aren
 			((uint32_t *)at)[i] = i == 1 ? 0 : (uint32_t)number(state) | 1;
 		break;
 	case FIELD_HASHES: {
-		struct bytes b = binary(arena, sizeof(struct hash128), state);
+		struct bytes b = binary(arena, sizeof(struct hash128), fill, state);
 
 		*(struct counted *)at =
 			(struct counted){(void *)b.data, b.size / sizeof(struct hash128)};
@@ -173,7 +176,8 @@ void record_random(const struct codec_record *r, void *record, struct arena *are
 
 	memset(record, 0, r->bytes);
 	for (size_t i = 0; i < count; i++)
-		if (fill == RANDOM_ALL || (fill == RANDOM_SOME && random_next(state) % 2))
+		if (fill == RANDOM_ALL || fill == RANDOM_SHORT ||
+		    (fill == RANDOM_SOME && random_next(state) % 2))
 			fill_field(&fields[i], (char *)record + fields[i].offset, arena, fill,
 				   state);
 	make_valid(r, record);

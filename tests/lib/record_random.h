@@ -12,8 +12,8 @@
 /* A small generator whose numbers are the same everywhere (xorshift64*); state must not be 0. */
 uint64_t random_next(uint64_t *state);
 
-/* How many fields are set. */
-enum random_fill { RANDOM_SOME, RANDOM_ALL, RANDOM_NONE };
+/* How many fields are set; SHORT: all, with few elements and bytes each. */
+enum random_fill { RANDOM_SOME, RANDOM_ALL, RANDOM_NONE, RANDOM_SHORT };
 
 /*
  * Fills the struct of row `r`; memory from the arena. What check_record wants holds: address ranges
