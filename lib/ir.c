@@ -124,7 +124,8 @@ static bool location_alias(struct ir *ir, struct ir_place *place, uint32_t *budg
 
 		if (line[0] == '#' && !memcmp(line, ir->text + start, n) && ir_take(&there, "=") &&
 		    ir_take(&there, "loc(")) {
-			(void)location_body(&there, place, budget); /* a bad one is an unknown one */
+			(void)location_body(&there, place,
+					    budget); /* a bad one is an unknown one */
 			return true;
 		}
 		line = memchr(line, '\n', (size_t)(end - line));
