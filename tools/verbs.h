@@ -9,12 +9,12 @@
 #define VERBS(V)                                                                                   \
 	V("analyze", verb_analyze, "RESULT…", "put every kernel family of a replay into a bucket", \
 	  2)                                                                                       \
-	V("capture", verb_capture, "PROGRAM [ARGUMENT]…",                                          \
-	  "run a program and record its kernels", 125)                                             \
+	V("capture", verb_capture, "PROGRAM [ARGUMENT]…", "run a program and record its kernels",  \
+	  125)                                                                                     \
 	V("context", verb_context, "BUNDLE…",                                                      \
 	  "tell what is known of the model, and what is asked", 2)                                 \
-	V("replay", verb_replay, "BUNDLE…",                                                        \
-	  "run recorded launches under builds A and B", 2)                                         \
+	V("ls", verb_ls, "BUNDLE…", "print the kernel suite of captures", 2)                       \
+	V("replay", verb_replay, "BUNDLE…", "run recorded launches under builds A and B", 2)       \
 	V("verify", verb_verify, "BUNDLE…", "check that everything in bundles is whole", 2)
 
 #define V(name, function, operands, summary, status) \

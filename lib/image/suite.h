@@ -79,7 +79,10 @@ struct suite_family {
 	uint64_t seen, recorded;
 };
 
-/* Launches that no LAUNCH record stands for, over all bundles: by reason, origin, name. */
+/*
+ * Launches that no LAUNCH record stands for, over all bundles, by reason, origin, name: those of
+ * kernels that were not recorded at all, and those beyond the recorded ones of a shape class.
+ */
 struct suite_missing {
 	const char *name; /* kernel name */
 	enum origin origin;
@@ -96,7 +99,8 @@ struct suite {
 	struct suite_missing *missing;
 	size_t missing_count;
 	size_t unused_images;    /* without Triton metadata, and no kernel of them was used */
-	uint64_t seen, recorded; /* of the families; what `missing` lists comes on top */
+	uint64_t seen, recorded; /* of the families */
+	uint64_t unlisted;       /* launches of kernels that stand in no family */
 	struct suite_private *priv;
 };
 

@@ -267,30 +267,73 @@ static int missing_compare(const void *a, const void *b)
 	return r ? r : strcmp(x->name, y->name);
 }
 
-int suite_find_missing(struct suite *s, struct error *err)
+/* Room for all entries: UNRECORDED records and classes. */
+static size_t missing_room(const struct suite *s)
 {
-	size_t n = 0, kept = 0;
+	size_t n = 0;
 
 	for (size_t i = 0; i < s->bundle_count; i++)
 		n += s->bundles[i]->unrecordeds.count;
-	s->missing = calloc(n + 1, sizeof(*s->missing));
-	if (!s->missing)
-		return no_memory(err);
-	n = 0;
-	for (size_t i = 0; i < s->bundle_count; i++) {
-		for (size_t k = 0; k < s->bundles[i]->unrecordeds.count; k++) {
-			const struct record_unrecorded *u = &s->bundles[i]->unrecordeds.items[k];
+	for (size_t i = 0; i < s->family_count; i++) {
+		for (size_t c = 0; c < s->families[i].config_count; c++) {
+			const struct suite_config *config = &s->families[i].configs[c];
 
-			s->missing[n++] =
-				(struct suite_missing){.name = u->name ? u->name : "",
-						       .origin = (enum origin)u->origin,
-						       .reason = u->reason ? u->reason : "",
-						       .launches = u->launches};
+			for (size_t m = 0; m < config->member_count; m++)
+				n += config->members[m].class_count;
 		}
 	}
-	if (n)
-		qsort(s->missing, n, sizeof(*s->missing), missing_compare);
-	for (size_t i = 0; i < n; i++) {
+	return n;
+}
+
+/* Launches of recorded classes beyond those that were recorded. */
+static void add_surplus(struct suite *s, const struct suite_family *f, const struct suite_member *m)
+{
+	for (size_t i = 0; i < m->class_count; i++) {
+		const struct suite_class *c = &m->classes[i];
+
+		if (c->seen > c->recorded)
+			s->missing[s->missing_count++] =
+				(struct suite_missing){.name = f->name,
+						       .origin = f->origin,
+						       .reason = c->reason,
+						       .launches = c->seen - c->recorded};
+	}
+}
+
+static void add_unrecorded(struct suite *s, const struct bundle *b)
+{
+	for (size_t i = 0; i < b->unrecordeds.count; i++) {
+		const struct record_unrecorded *u = &b->unrecordeds.items[i];
+
+		s->missing[s->missing_count++] =
+			(struct suite_missing){.name = u->name ? u->name : "",
+					       .origin = (enum origin)u->origin,
+					       .reason = u->reason ? u->reason : "",
+					       .launches = u->launches};
+		s->unlisted += u->launches;
+	}
+}
+
+int suite_find_missing(struct suite *s, struct error *err)
+{
+	size_t kept = 0;
+
+	s->missing = calloc(missing_room(s) + 1, sizeof(*s->missing));
+	if (!s->missing)
+		return no_memory(err);
+	for (size_t i = 0; i < s->bundle_count; i++)
+		add_unrecorded(s, s->bundles[i]);
+	for (size_t i = 0; i < s->family_count; i++) {
+		for (size_t c = 0; c < s->families[i].config_count; c++) {
+			const struct suite_config *config = &s->families[i].configs[c];
+
+			for (size_t m = 0; m < config->member_count; m++)
+				add_surplus(s, &s->families[i], &config->members[m]);
+		}
+	}
+	if (s->missing_count)
+		qsort(s->missing, s->missing_count, sizeof(*s->missing), missing_compare);
+	for (size_t i = 0; i < s->missing_count; i++) {
 		if (kept && !missing_compare(&s->missing[kept - 1], &s->missing[i]))
 			s->missing[kept - 1].launches += s->missing[i].launches;
 		else

@@ -11,7 +11,7 @@
  */
 int suite_count(struct suite *s, struct error *err);
 
-/* Fills missing from the bundles' UNRECORDED records. 0 or -ENOMEM with err. */
+/* After suite_count: fills missing and unlisted. 0 or -ENOMEM with err. */
 int suite_find_missing(struct suite *s, struct error *err);
 
 #endif

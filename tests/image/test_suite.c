@@ -126,8 +126,12 @@ static void test_launches(void **state)
 	assert_int_equal(m->classes[1].seen, 10);
 	assert_int_equal(m->classes[1].recorded, 1);
 	assert_string_equal(m->classes[1].reason, "per-class");
-	assert_int_equal(s->missing_count, 1);
+	assert_int_equal(s->unlisted, 14);
+	assert_int_equal(s->missing_count, 2);
+	assert_string_equal(s->missing[0].name, "gemm");
 	assert_int_equal(s->missing[0].launches, 14);
+	assert_string_equal(s->missing[1].reason, "per-class");
+	assert_int_equal(s->missing[1].launches, 11);
 	suite_free(s);
 	bundle_close(b);
 }

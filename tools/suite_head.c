@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/* Collects what is known of the run behind a capture. */
+#include "tools/suite_head.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "lib/base.h"
+#include "lib/image/context.h"
+
+/* value is taken over; NULL means that there was no memory for it. */
+static int add(struct head *h, const char *name, char *value, const char *how)
+{
+	if (!value || array_reserve(&h->lines, h->count, &h->capacity, sizeof(*h->lines)) < 0) {
+		free(value);
+		return -ENOMEM;
+	}
+	h->lines[h->count++] = (struct head_line){name, value, how ? how : ""};
+	return 0;
+}
+
+static int add_run(struct head *h, const struct record_run *run)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return -ENOMEM;
+	for (size_t i = 0; i < run->command.count; i++)
+		fprintf(f, "%s%s", i ? " " : "", run->command.items[i]);
+	if (fclose(f)) {
+		free(text);
+		return -ENOMEM;
+	}
+	if (add(h, "command", text, "") < 0)
+		return -ENOMEM;
+	if (run->rank && *run->rank && add(h, "rank", strdup(run->rank), "") < 0)
+		return -ENOMEM;
+	return run->no_data ? add(h, "contents", strdup("none"), "captured with --no-data") : 0;
+}
+
+static int add_device(struct head *h, const struct record_device *d)
+{
+	return add(h, "device",
+		   text_format("%s, sm_%" PRIu32 "%" PRIu32 ", driver %" PRIu32 ".%" PRIu32,
+			       d->name ? d->name : "?", d->cc_major, d->cc_minor,
+			       d->driver_version / 1000, d->driver_version % 1000 / 10),
+		   d->software ? "kernelab's software device" : "");
+}
+
+static bool ends(const char *text, const char *end)
+{
+	size_t n = strlen(text), m = strlen(end);
+
+	return n >= m && !strcmp(text + n - m, end);
+}
+
+/* All facts about versions and commits; a later fact replaces an earlier one of its name. */
+static int add_versions(struct head *h, const struct bundle *b)
+{
+	for (size_t i = 0; i < b->facts.count; i++) {
+		const struct record_fact *f = &b->facts.items[i];
+
+		if (!f->name || !f->value || bundle_fact(b, f->name) != f->value ||
+		    (!ends(f->name, "version") && !ends(f->name, "commit")))
+			continue;
+		if (add(h, f->name, strdup(f->value), f->how) < 0)
+			return -ENOMEM;
+	}
+	if (!bundle_fact(b, "triton.version") &&
+	    add(h, "triton.version", strdup("unspecified"), "") < 0)
+		return -ENOMEM;
+	if (!bundle_fact(b, "triton.commit") && !bundle_fact(b, "compiler.commit"))
+		return add(h, "compiler.commit", strdup("unspecified"), "");
+	return 0;
+}
+
+static const char *ptxas_of(const struct record_image *image)
+{
+	return image->ptxas && *image->ptxas ? image->ptxas : "unknown";
+}
+
+/* Which ptxas made how many of the images: one process may mix two. */
+static int add_assemblers(struct head *h, const struct bundle *b)
+{
+	for (size_t i = 0; i < b->images.count; i++) {
+		const struct record_image *image = &b->images.items[i];
+		size_t n = 0, before = 0;
+
+		for (size_t k = 0; k < b->images.count; k++) {
+			bool same = !strcmp(ptxas_of(image), ptxas_of(&b->images.items[k]));
+
+			n += same;
+			before += same && k < i;
+		}
+		if (!before &&
+		    add(h, "ptxas",
+			text_format("%s in %zu of %zu images", ptxas_of(image), n, b->images.count),
+			image->ptxas_how) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int add_questions(struct head *h, const struct bundle *b)
+{
+	size_t count;
+	const struct context_question *q = context_questions(&count);
+
+	h->open = calloc(count + 1, sizeof(*h->open));
+	if (!h->open)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		_cleanup_free_ char *owned = NULL;
+		const char *how;
+
+		if (!context_answer(b, &q[i], &how, &owned))
+			h->open[h->open_count++] = q[i].name;
+	}
+	return 0;
+}
+
+int head_make(struct head *h, const struct bundle *b)
+{
+	*h = (struct head){0};
+	for (size_t i = 0; i < b->runs.count; i++) {
+		if (add_run(h, &b->runs.items[i]) < 0)
+			return -ENOMEM;
+	}
+	for (size_t i = 0; i < b->devices.count; i++) {
+		if (add_device(h, &b->devices.items[i]) < 0)
+			return -ENOMEM;
+	}
+	if (add_versions(h, b) < 0 || add_assemblers(h, b) < 0)
+		return -ENOMEM;
+	return add_questions(h, b);
+}
+
+void head_free(struct head *h)
+{
+	for (size_t i = 0; i < h->count; i++)
+		free(h->lines[i].value);
+	free(h->lines);
+	free(h->open);
+	*h = (struct head){0};
+}

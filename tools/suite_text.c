@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/* The kernel suite for a terminal, as Markdown and as CSV. */
+#include "tools/suite_report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "analyze/phrase.h"
+#include "kernelab/dtype.h"
+#include "lib/base.h"
+#include "lib/signature.h"
+#include "tools/suite_head.h"
+
+char *suite_clean(const char *text)
+{
+	char *copy = strdup(text ? text : "");
+
+	return copy ? phrase_clean(copy) : NULL;
+}
+
+char *suite_signature(const struct record_arg *args, size_t count)
+{
+	const char *descriptor = NULL;
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	for (size_t i = 0; i < count; i++) {
+		const struct record_arg *a = &args[i];
+		bool is_descriptor = signature_is_descriptor(a->type);
+
+		if (!is_descriptor && descriptor && !strcmp(descriptor, a->name))
+			continue;
+		descriptor = is_descriptor ? a->name : NULL;
+		fprintf(f, "%s%s %s%s", i ? ", " : "", a->name,
+			is_descriptor ? "descriptor of "
+			: a->pointer  ? "*"
+				      : "",
+			dtype_name((enum dtype)a->dtype));
+	}
+	if (fclose(f)) {
+		free(text);
+		return NULL;
+	}
+	return phrase_clean(text);
+}
+
+const char *suite_bundle_problem(const struct bundle *b)
+{
+	if (!b->complete)
+		return *b->damage ? b->damage : "the capture was killed";
+	if (!b->ends.count)
+		return "the capture did not end by itself";
+	if (!b->ends.items[0].clean)
+		return b->ends.items[0].incomplete ? b->ends.items[0].incomplete : "incomplete";
+	return "";
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* "train.py:8"; "-" where unknown. malloc'ed. */
+static char *place(const struct suite_family *f)
+{
+	char *text = *f->source ? text_format("%s:%" PRIu32, base_name(f->source), f->line)
+				: strdup("-");
+
+	return text ? phrase_clean(text) : NULL;
+}
+
+static size_t config_count(const struct suite *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->family_count; i++)
+		n += s->families[i].config_count;
+	return n;
+}
+
+static const char *plural(uint64_t n, const char *one, const char *many)
+{
+	return n == 1 ? one : many;
+}
+
+static void print_totals(FILE *f, const struct capture_set *set)
+{
+	const struct suite *s = set->suite;
+	size_t configs = config_count(s);
+
+	fprintf(f,
+		"%zu kernel %s, %zu %s of %zu %s: %" PRIu64 " launches seen, %" PRIu64 " recorded",
+		s->family_count, plural(s->family_count, "family", "families"), configs,
+		plural(configs, "config", "configs"), set->count,
+		plural(set->count, "capture", "captures"), s->seen, s->recorded);
+	if (s->unused_images)
+		fprintf(f, "; %zu images without metadata were loaded and never used",
+			s->unused_images);
+	fprintf(f, "\n");
+}
+
+static int print_head(FILE *f, const struct bundle *b, const char *bullet)
+{
+	_cleanup_free_ char *path = suite_clean(b->path);
+	_cleanup_free_ char *problem = suite_clean(suite_bundle_problem(b));
+	struct head h;
+	int r = path && problem ? head_make(&h, b) : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	fprintf(f, "%s%s%s%s\n", bullet, path, *problem ? ": INCOMPLETE: " : "", problem);
+	for (size_t i = 0; i < h.count && !r; i++) {
+		_cleanup_free_ char *value = suite_clean(h.lines[i].value);
+		_cleanup_free_ char *how = suite_clean(h.lines[i].how);
+		_cleanup_free_ char *name = suite_clean(h.lines[i].name);
+
+		if (!value || !how || !name)
+			r = -ENOMEM;
+		else
+			fprintf(f, "  %s%-16s %s%s%s%s\n", bullet, name, value, *how ? " (" : "",
+				how, *how ? ")" : "");
+	}
+	if (h.open_count) {
+		fprintf(f, "  %s%-16s", bullet, "open questions");
+		for (size_t i = 0; i < h.open_count; i++)
+			fprintf(f, "%s %s", i ? "," : "", h.open[i]);
+		fprintf(f, " (see kernelab context)\n");
+	}
+	head_free(&h);
+	return r;
+}
+
+static int print_families(FILE *f, const struct suite *s)
+{
+	int width = (int)strlen("SOURCE");
+
+	for (size_t i = 0; i < s->family_count; i++) {
+		_cleanup_free_ char *source = place(&s->families[i]);
+
+		if (!source)
+			return -ENOMEM;
+		if ((int)strlen(source) > width)
+			width = (int)strlen(source);
+	}
+	fprintf(f, "%7s %7s %10s %10s  %-8s  %-*s  %s\n", "CONFIGS", "CLASSES", "SEEN", "RECORDED",
+		"ORIGIN", width, "SOURCE", "FAMILY");
+	for (size_t i = 0; i < s->family_count; i++) {
+		const struct suite_family *k = &s->families[i];
+		_cleanup_free_ char *source = place(k), *name = suite_clean(k->name);
+		_cleanup_free_ char *signature = suite_signature(k->args, k->arg_count);
+
+		if (!source || !name || !signature)
+			return -ENOMEM;
+		fprintf(f, "%7zu %7zu %10" PRIu64 " %10" PRIu64 "  %-8s  %-*s  %s\n",
+			k->config_count, k->class_count, k->seen, k->recorded,
+			origin_name(k->origin), width, source, name);
+		fprintf(f, "%38s  %8s  (%s)\n", "", "",
+			k->metadata ? signature : "no Triton metadata: signature unknown");
+	}
+	return 0;
+}
+
+/* Problems of single images: each once. */
+static int print_problems(FILE *f, const struct suite *s, const char *bullet)
+{
+	for (size_t i = 0; i < s->family_count; i++) {
+		const struct suite_family *k = &s->families[i];
+
+		for (size_t c = 0; c < k->config_count; c++) {
+			const struct suite_member *m = &k->configs[c].members[0];
+			_cleanup_free_ char *name = suite_clean(k->name);
+			_cleanup_free_ char *problem = suite_clean(m->problem);
+
+			if (!name || !problem)
+				return -ENOMEM;
+			if (*problem)
+				fprintf(f, "%s%s: %s\n", bullet, name, problem);
+		}
+	}
+	return 0;
+}
+
+/* By reason and origin, then how many kernels and launches; names are in --json. */
+static int print_missing(FILE *f, const struct suite *s, const char *bullet)
+{
+	for (size_t i = 0, next; i < s->missing_count; i = next) {
+		const struct suite_missing *m = &s->missing[i];
+		_cleanup_free_ char *reason = suite_clean(m->reason);
+		uint64_t launches = 0;
+
+		if (!reason)
+			return -ENOMEM;
+		for (next = i; next < s->missing_count && s->missing[next].origin == m->origin &&
+			       !strcmp(s->missing[next].reason, m->reason);
+		     next++)
+			launches += s->missing[next].launches;
+		fprintf(f, "%s%" PRIu64 " %s of %zu %s kernels: %s\n", bullet, launches,
+			plural(launches, "launch", "launches"), next - i, origin_name(m->origin),
+			*reason ? reason : "no reason given");
+	}
+	return 0;
+}
+
+static uint64_t missing_total(const struct suite *s)
+{
+	return s->seen - s->recorded + s->unlisted;
+}
+
+int suite_report_text(FILE *f, const struct capture_set *set)
+{
+	const struct suite *s = set->suite;
+	int r = 0;
+
+	print_totals(f, set);
+	for (size_t i = 0; i < set->count && !r; i++)
+		r = print_head(f, set->bundles[i], "");
+	fprintf(f, "\n");
+	if (!r)
+		r = print_families(f, s);
+	if (!r)
+		r = print_problems(f, s, "cannot be read: ");
+	if (!r && missing_total(s)) {
+		fprintf(f, "\nNot recorded: %" PRIu64 " %s\n", missing_total(s),
+			plural(missing_total(s), "launch", "launches"));
+		r = print_missing(f, s, "  ");
+	}
+	return r;
+}
+
+/* A Markdown table cell: '|' would end it, '`' and '<' would be markup. */
+static void cell(FILE *f, const char *text)
+{
+	for (; *text; text++) {
+		if (strchr("|`<*_\\", *text))
+			fputc('\\', f);
+		fputc(*text, f);
+	}
+}
+
+static int markdown_families(FILE *f, const struct suite *s)
+{
+	fprintf(f, "\n| family | origin | source | signature | configs | shape classes | seen | "
+		   "recorded |\n|---|---|---|---|--:|--:|--:|--:|\n");
+	for (size_t i = 0; i < s->family_count; i++) {
+		const struct suite_family *k = &s->families[i];
+		_cleanup_free_ char *source = place(k), *name = suite_clean(k->name);
+		_cleanup_free_ char *signature = suite_signature(k->args, k->arg_count);
+
+		if (!source || !name || !signature)
+			return -ENOMEM;
+		fprintf(f, "| ");
+		cell(f, name);
+		fprintf(f, " | %s | ", origin_name(k->origin));
+		cell(f, source);
+		fprintf(f, " | ");
+		cell(f, k->metadata ? signature : "unknown");
+		fprintf(f, " | %zu | %zu | %" PRIu64 " | %" PRIu64 " |\n", k->config_count,
+			k->class_count, k->seen, k->recorded);
+	}
+	return 0;
+}
+
+int suite_report_markdown(FILE *f, const struct capture_set *set)
+{
+	const struct suite *s = set->suite;
+	int r = 0;
+
+	fprintf(f, "### Kernel suite\n\n");
+	print_totals(f, set);
+	fprintf(f, "\n");
+	for (size_t i = 0; i < set->count && !r; i++)
+		r = print_head(f, set->bundles[i], "- ");
+	if (!r)
+		r = markdown_families(f, s);
+	fprintf(f, "\n");
+	if (!r)
+		r = print_problems(f, s, "- cannot be read: ");
+	if (!r && missing_total(s)) {
+		fprintf(f, "Not recorded: %" PRIu64 " %s\n\n", missing_total(s),
+			plural(missing_total(s), "launch", "launches"));
+		r = print_missing(f, s, "- ");
+	}
+	return r;
+}
+
+/* RFC 4180: quoted where needed, quotes doubled. */
+static void csv_field(FILE *f, const char *text, char end)
+{
+	bool quote = strpbrk(text, ",\"\r\n");
+
+	if (quote)
+		fputc('"', f);
+	for (; *text; text++) {
+		if (*text == '"')
+			fputc('"', f);
+		fputc(*text, f);
+	}
+	if (quote)
+		fputc('"', f);
+	fputc(end, f);
+}
+
+static int csv_config(FILE *f, const struct suite_family *k, const struct suite_config *c)
+{
+	_cleanup_free_ char *name = suite_clean(k->name), *source = suite_clean(k->source);
+	_cleanup_free_ char *signature = suite_signature(k->args, k->arg_count);
+	_cleanup_free_ char *options = suite_clean(c->options);
+	char family[HASH_TEXT_BYTES], config[HASH_TEXT_BYTES];
+
+	if (!name || !source || !signature || !options)
+		return -ENOMEM;
+	csv_field(f, name, ',');
+	csv_field(f, origin_name(k->origin), ',');
+	csv_field(f, source, ',');
+	fprintf(f, "%" PRIu32 ",", k->line);
+	csv_field(f, signature, ',');
+	csv_field(f, options, ',');
+	fprintf(f, "%zu,%zu,%zu,%" PRIu64 ",%" PRIu64 ",%s,%s\n", c->member_count, c->special_count,
+		c->class_count, c->seen, c->recorded, hash_text(k->key, family),
+		hash_text(c->key, config));
+	return 0;
+}
+
+int suite_report_csv(FILE *f, const struct capture_set *set)
+{
+	const struct suite *s = set->suite;
+
+	fprintf(f, "family,origin,source,line,signature,config,images,specialisations,"
+		   "shape_classes,seen,recorded,family_key,config_key\n");
+	for (size_t i = 0; i < s->family_count; i++) {
+		for (size_t c = 0; c < s->families[i].config_count; c++) {
+			int r = csv_config(f, &s->families[i], &s->families[i].configs[c]);
+
+			if (r < 0)
+				return r;
+		}
+	}
+	return 0;
+}
