@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/base.h"
-#include "softgpu/memory.h"
+#include "softgpu/space.h"
 
 API cuInit(unsigned int Flags)
 {
@@ -60,7 +60,7 @@ API cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (dev)
 		return CUDA_ERROR_INVALID_DEVICE;
-	*bytes = memory_total();
+	*bytes = space_total();
 	return CUDA_SUCCESS;
 }
 

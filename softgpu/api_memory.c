@@ -4,7 +4,7 @@
 
 #include "softgpu/backing.h"
 #include "softgpu/log.h"
-#include "softgpu/memory.h"
+#include "softgpu/space.h"
 #include "softgpu/stream.h"
 
 API cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize)
@@ -15,7 +15,7 @@ API cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize)
 
 	if (!dptr || !bytesize)
 		return CUDA_ERROR_INVALID_VALUE;
-	rc = memory_allocate(&address, bytesize, 1, RANGE_ALLOCATION, api.context->handle);
+	rc = space_allocate(&address, bytesize, 1, RANGE_ALLOCATION, api.context->handle);
 	if (!rc)
 		*dptr = address;
 	return api_errno(rc);
@@ -24,7 +24,7 @@ API cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize)
 API cuMemFree_v2(CUdeviceptr dptr)
 {
 	API_SCOPE(NEED_LIVE);
-	return dptr ? api_errno(memory_free(dptr, RANGE_ALLOCATION)) : CUDA_SUCCESS;
+	return dptr ? api_errno(space_free(dptr, RANGE_ALLOCATION)) : CUDA_SUCCESS;
 }
 
 API cuMemAllocHost_v2(void **pp, size_t bytesize)
@@ -36,13 +36,13 @@ API cuMemAllocHost_v2(void **pp, size_t bytesize)
 		*pp = NULL;
 		return CUDA_SUCCESS;
 	}
-	return api_errno(memory_allocate_pinned(pp, bytesize, api.context->handle));
+	return api_errno(space_allocate_pinned(pp, bytesize, api.context->handle));
 }
 
 API cuMemFreeHost(void *p)
 {
 	API_SCOPE(NEED_LIVE);
-	return p ? api_errno(memory_free((uint64_t)p, RANGE_PINNED)) : CUDA_SUCCESS;
+	return p ? api_errno(space_free((uint64_t)p, RANGE_PINNED)) : CUDA_SUCCESS;
 }
 
 API cuMemGetInfo_v2(size_t *free, size_t *total)
@@ -50,8 +50,8 @@ API cuMemGetInfo_v2(size_t *free, size_t *total)
 	API_SCOPE(NEED_LIVE);
 	if (!free || !total)
 		return CUDA_ERROR_INVALID_VALUE;
-	*free = memory_free_bytes();
-	*total = memory_total();
+	*free = space_free_bytes();
+	*total = space_total();
 	return CUDA_SUCCESS;
 }
 
@@ -59,7 +59,7 @@ API cuMemGetInfo_v2(size_t *free, size_t *total)
 API cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr)
 {
 	API_SCOPE(NEED_LIVE);
-	const struct range *r = memory_range(dptr);
+	const struct range *r = space_range(dptr);
 
 	if (!r || !r->accessible)
 		return CUDA_ERROR_NOT_FOUND;
@@ -75,7 +75,7 @@ API cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr)
 /* The reservation of VMM memory, else the allocation. */
 static void pointer_bounds(const struct range *r, uint64_t *base, uint64_t *size)
 {
-	const struct block *b = memory_block(r->base);
+	const struct block *b = space_block(r->base);
 	bool reserved = b->kind == BLOCK_RESERVATION;
 
 	*base = reserved ? b->base : r->base;
@@ -84,7 +84,7 @@ static void pointer_bounds(const struct range *r, uint64_t *base, uint64_t *size
 
 static CUresult pointer_attribute(void *data, CUpointer_attribute attribute, uint64_t address)
 {
-	const struct range *r = memory_range(address);
+	const struct range *r = space_range(address);
 	uint64_t base, size;
 
 	if (!data || !r)
@@ -203,7 +203,7 @@ API cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute *attr
  */
 static bool host_is_device(const void *p, size_t size)
 {
-	return memory_block((uint64_t)p) && !backing_is_mapped(p, size);
+	return space_block((uint64_t)p) && !backing_is_mapped(p, size);
 }
 
 static CUresult copy_in(CUdeviceptr to, const void *from, size_t size)
@@ -211,8 +211,8 @@ static CUresult copy_in(CUdeviceptr to, const void *from, size_t size)
 	if (size && !from)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (host_is_device(from, size))
-		return api_errno(memory_move(to, (uint64_t)from, size));
-	return api_errno(memory_write(to, from, size));
+		return api_errno(space_move(to, (uint64_t)from, size));
+	return api_errno(space_write(to, from, size));
 }
 
 static CUresult copy_out(void *to, CUdeviceptr from, size_t size)
@@ -220,13 +220,13 @@ static CUresult copy_out(void *to, CUdeviceptr from, size_t size)
 	if (size && !to)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (host_is_device(to, size))
-		return api_errno(memory_move((uint64_t)to, from, size));
-	return api_errno(memory_read(to, from, size));
+		return api_errno(space_move((uint64_t)to, from, size));
+	return api_errno(space_read(to, from, size));
 }
 
 static CUresult set_words(CUdeviceptr to, unsigned value, size_t count)
 {
-	return to % 4 ? CUDA_ERROR_INVALID_VALUE : api_errno(memory_set(to, value, 4, count));
+	return to % 4 ? CUDA_ERROR_INVALID_VALUE : api_errno(space_set(to, value, 4, count));
 }
 
 #define CHECK_STREAM(stream)                                    \
@@ -250,7 +250,7 @@ API cuMemcpyDtoH_v2(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount)
 API cuMemcpyDtoD_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount)
 {
 	API_SCOPE(NEED_LIVE);
-	return api_errno(memory_move(dstDevice, srcDevice, ByteCount));
+	return api_errno(space_move(dstDevice, srcDevice, ByteCount));
 }
 
 API cuMemcpyHtoDAsync_v2(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount,
@@ -273,13 +273,13 @@ API cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t By
 {
 	API_SCOPE(NEED_LIVE);
 	CHECK_STREAM(hStream);
-	return api_errno(memory_move(dstDevice, srcDevice, ByteCount));
+	return api_errno(space_move(dstDevice, srcDevice, ByteCount));
 }
 
 API cuMemsetD8_v2(CUdeviceptr dstDevice, unsigned char uc, size_t N)
 {
 	API_SCOPE(NEED_LIVE);
-	return api_errno(memory_set(dstDevice, uc, 1, N));
+	return api_errno(space_set(dstDevice, uc, 1, N));
 }
 
 API cuMemsetD32_v2(CUdeviceptr dstDevice, unsigned int ui, size_t N)
@@ -292,7 +292,7 @@ API cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t N, CUstream 
 {
 	API_SCOPE(NEED_LIVE);
 	CHECK_STREAM(hStream);
-	return api_errno(memory_set(dstDevice, uc, 1, N));
+	return api_errno(space_set(dstDevice, uc, 1, N));
 }
 
 API cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, size_t N, CUstream hStream)

@@ -4,7 +4,7 @@
 
 #include "softgpu/handle.h"
 #include "softgpu/log.h"
-#include "softgpu/memory.h"
+#include "softgpu/space.h"
 
 API cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment, CUdeviceptr addr,
 			unsigned long long flags)
@@ -15,7 +15,7 @@ API cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment, CUdevic
 
 	if (!ptr || flags)
 		return CUDA_ERROR_INVALID_VALUE;
-	rc = memory_reserve(&address, size, alignment, addr);
+	rc = space_reserve(&address, size, alignment, addr);
 	if (!rc)
 		*ptr = address;
 	return api_errno(rc);
@@ -24,7 +24,7 @@ API cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment, CUdevic
 API cuMemAddressFree(CUdeviceptr ptr, size_t size)
 {
 	API_SCOPE(NEED_INIT);
-	return api_errno(memory_unreserve(ptr, size));
+	return api_errno(space_unreserve(ptr, size));
 }
 
 static CUresult allocation_prop_check(const CUmemAllocationProp *prop)
@@ -58,7 +58,7 @@ API cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp
 			     option != CU_MEM_ALLOC_GRANULARITY_RECOMMENDED))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (result == CUDA_SUCCESS)
-		*granularity = MEMORY_GRANULE;
+		*granularity = SPACE_GRANULE;
 	return result;
 }
 
@@ -72,14 +72,14 @@ API cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CUmemAl
 
 	if (result != CUDA_SUCCESS)
 		return result;
-	if (!handle || !size || size % MEMORY_GRANULE || flags)
+	if (!handle || !size || size % SPACE_GRANULE || flags)
 		return CUDA_ERROR_INVALID_VALUE;
-	p = memory_create(size);
+	p = space_create(size);
 	if (!p)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	h = handle_new(HANDLE_PHYSICAL, p);
 	if (!h) {
-		memory_release(p);
+		space_release(p);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
 	*handle = h;
@@ -95,7 +95,7 @@ API cuMemRelease(CUmemGenericAllocationHandle handle)
 	if (!p)
 		return CUDA_ERROR_INVALID_VALUE;
 	handle_free(HANDLE_PHYSICAL, handle);
-	memory_release(p);
+	space_release(p);
 	return CUDA_SUCCESS;
 }
 
@@ -109,13 +109,13 @@ API cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocation
 		return CUDA_ERROR_INVALID_VALUE;
 	if (offset || size != p->size) /* a GPU's driver maps whole handles only */
 		return CUDA_ERROR_NOT_SUPPORTED;
-	return api_errno(memory_map(ptr, p));
+	return api_errno(space_map(ptr, p));
 }
 
 API cuMemUnmap(CUdeviceptr ptr, size_t size)
 {
 	API_SCOPE(NEED_INIT);
-	return api_errno(memory_unmap(ptr, size));
+	return api_errno(space_unmap(ptr, size));
 }
 
 API cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc, size_t count)
@@ -144,7 +144,7 @@ API cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc, si
 			return CUDA_ERROR_INVALID_VALUE;
 	}
 	for (size_t i = 0; i < count; i++)
-		rc = memory_set_access(ptr, size,
-				       desc[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+		rc = space_set_access(ptr, size,
+				      desc[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 	return api_errno(rc);
 }

@@ -7,7 +7,7 @@
 
 #include "lib/base.h"
 #include "softgpu/handle.h"
-#include "softgpu/memory.h"
+#include "softgpu/space.h"
 #include "softgpu/module.h"
 #include "softgpu/stream.h"
 
@@ -132,7 +132,7 @@ static void context_empty(struct context *c)
 {
 	module_free_context(c->handle);
 	stream_free_context(c->handle);
-	memory_free_owner(c->handle);
+	space_free_owner(c->handle);
 }
 
 void context_destroy(struct context *c)

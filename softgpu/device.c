@@ -10,7 +10,7 @@
 #include "lib/environment.h"
 #include "softgpu/backing.h"
 #include "softgpu/log.h"
-#include "softgpu/memory.h"
+#include "softgpu/space.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool initialised, forked;
@@ -80,12 +80,12 @@ static CUresult settings_read(void)
 	static const char *const levels[] = {"quiet", "error", "info"};
 	static const char *const contracts[] = {"may", "off"};
 	int level = SOFTGPU_LOG_ERROR, contract = CONTRACT_MAY;
-	uint64_t total = memory_total(), fill = backing_fill();
+	uint64_t total = space_total(), fill = backing_fill();
 	const char *blocking = getenv("CUDA_LAUNCH_BLOCKING");
 
 	if (!setting_word(ENVIRONMENT_SOFTGPU_LOG, levels, 3, &level) ||
 	    !setting_word(ENVIRONMENT_SOFTGPU_CONTRACT, contracts, 2, &contract) ||
-	    !setting_number(ENVIRONMENT_SOFTGPU_MEMORY, MEMORY_ADDRESS_END / 2, &total) ||
+	    !setting_number(ENVIRONMENT_SOFTGPU_MEMORY, SPACE_ADDRESS_END / 2, &total) ||
 	    !setting_number(ENVIRONMENT_SOFTGPU_FILL, 255, &fill) ||
 	    !setting_number(ENVIRONMENT_SOFTGPU_SEED, UINT64_MAX, &settings.seed) ||
 	    !setting_number(ENVIRONMENT_SOFTGPU_QUOTA, UINT64_MAX, &settings.quota))
@@ -93,7 +93,7 @@ static CUresult settings_read(void)
 	softgpu_log_set_level((enum softgpu_log_level)level);
 	settings.contract = (enum machine_contract)contract;
 	settings.blocking = blocking && strcmp(blocking, "0") != 0 && *blocking;
-	memory_set_total(total);
+	space_set_total(total);
 	backing_set_fill((uint8_t)fill);
 	return CUDA_SUCCESS;
 }

@@ -10,7 +10,7 @@
 #include "softgpu/handle.h"
 #include "softgpu/log.h"
 #include "softgpu/machine.h"
-#include "softgpu/memory.h"
+#include "softgpu/space.h"
 #include "softgpu/stream.h"
 
 struct function *function_get(CUfunction handle)
@@ -132,7 +132,7 @@ static CUresult launch_execute(const struct launch *l, const uint8_t *params)
 	};
 	enum machine_fault_kind kind;
 
-	m.ranges = memory_ranges(&m.range_count);
+	m.ranges = space_ranges(&m.range_count);
 	if (!m.ranges)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	kind = machine_run(&m, &fault, NULL);

@@ -9,7 +9,7 @@
 #include "lib/base.h"
 #include "softgpu/device.h"
 #include "softgpu/handle.h"
-#include "softgpu/memory.h"
+#include "softgpu/space.h"
 
 static int module_globals(struct module *m, struct error *err)
 {
@@ -18,15 +18,15 @@ static int module_globals(struct module *m, struct error *err)
 
 		if (!g->size)
 			continue;
-		if (memory_allocate(&g->address, g->size, g->align ? g->align : 1, RANGE_GLOBAL,
-				    m->context))
+		if (space_allocate(&g->address, g->size, g->align ? g->align : 1, RANGE_GLOBAL,
+				   m->context))
 			return error_set(err, ENOMEM, ERROR_NO_OFFSET,
 					 "no device memory for module global %s (%llu bytes)",
 					 g->name, (unsigned long long)g->size);
 		if (g->initial)
-			memory_write(g->address, g->initial, g->size);
+			space_write(g->address, g->initial, g->size);
 		else
-			memory_set(g->address, 0, 1, g->size);
+			space_set(g->address, 0, 1, g->size);
 	}
 	return 0;
 }
@@ -93,7 +93,7 @@ void module_free(struct module *m)
 		handle_free(HANDLE_FUNCTION, m->functions[i].handle);
 	for (size_t i = 0; m->ptx && i < m->ptx->global_count; i++)
 		if (m->ptx->globals[i].address)
-			memory_free(m->ptx->globals[i].address, RANGE_GLOBAL);
+			space_free(m->ptx->globals[i].address, RANGE_GLOBAL);
 	free(m->functions);
 	if (m->ptx)
 		ptx_module_free(m->ptx);

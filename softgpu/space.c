@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The device's address space. Ranges and blocks are few (thousands), so sorted arrays do. */
-#include "softgpu/memory.h"
+#include "softgpu/space.h"
 
 #include <errno.h>
 #include <string.h>
@@ -21,29 +21,29 @@ static struct {
 	struct range *ranges;
 	size_t range_count, range_capacity;
 	uint64_t next_id;
-	struct memory_range *launch; /* cache for memory_ranges */
+	struct memory_range *launch; /* cache for space_ranges */
 	size_t launch_count, launch_capacity;
 	bool launch_valid;
 } space = {.total = (uint64_t)16 << 30, .next_id = 1};
 
-void memory_set_total(uint64_t bytes)
+void space_set_total(uint64_t bytes)
 {
 	space.total = bytes;
 }
 
-uint64_t memory_total(void)
+uint64_t space_total(void)
 {
 	return space.total;
 }
 
-uint64_t memory_free_bytes(void)
+uint64_t space_free_bytes(void)
 {
 	return space.total > space.used ? space.total - space.used : 0;
 }
 
-static bool memory_charge(uint64_t bytes)
+static bool space_charge(uint64_t bytes)
 {
-	if (bytes > memory_free_bytes())
+	if (bytes > space_free_bytes())
 		return false;
 	space.used += bytes;
 	return true;
@@ -98,12 +98,12 @@ static struct range *range_find(uint64_t address)
 	return i < space.range_count && space.ranges[i].base <= address ? &space.ranges[i] : NULL;
 }
 
-const struct block *memory_block(uint64_t address)
+const struct block *space_block(uint64_t address)
 {
 	return block_find(address);
 }
 
-const struct range *memory_range(uint64_t address)
+const struct range *space_range(uint64_t address)
 {
 	return range_find(address);
 }
@@ -166,7 +166,7 @@ static bool block_fits(uint64_t base, uint64_t size)
 {
 	size_t i = block_index(base);
 
-	if (!base || base > MEMORY_ADDRESS_END || size > MEMORY_ADDRESS_END - base)
+	if (!base || base > SPACE_ADDRESS_END || size > SPACE_ADDRESS_END - base)
 		return false;
 	return i == space.block_count || space.blocks[i].base >= base + size;
 }
@@ -177,8 +177,8 @@ static uint64_t block_place(uint64_t start, uint64_t size, uint64_t align)
 	uint64_t base = start;
 
 	for (size_t i = block_index(start);; i++) {
-		if (!align_up(&base, align) || base > MEMORY_ADDRESS_END ||
-		    size > MEMORY_ADDRESS_END - base)
+		if (!align_up(&base, align) || base > SPACE_ADDRESS_END ||
+		    size > SPACE_ADDRESS_END - base)
 			return 0;
 		if (i == space.block_count || space.blocks[i].base >= base + size)
 			return base;
@@ -211,11 +211,11 @@ static uint64_t small_place(const struct block *b, uint64_t size, uint64_t align
 static int block_new(struct block *b, uint64_t size, uint64_t align)
 {
 	b->size = size;
-	if (!align_up(&b->size, MEMORY_GRANULE))
+	if (!align_up(&b->size, SPACE_GRANULE))
 		return -ENOMEM;
 	b->base = block_place(ALLOCATION_START, b->size,
-			      align > MEMORY_GRANULE ? align : MEMORY_GRANULE);
-	if (!b->base || !memory_charge(b->size))
+			      align > SPACE_GRANULE ? align : SPACE_GRANULE);
+	if (!b->base || !space_charge(b->size))
 		return -ENOMEM;
 	b->host = backing_map(b->size);
 	if (!b->host || block_insert(b)) {
@@ -256,14 +256,14 @@ static int small_allocate(struct range *r, uint64_t align)
 	return 0;
 }
 
-int memory_allocate(uint64_t *address, uint64_t size, uint64_t align, enum range_kind kind,
-		    uint64_t owner)
+int space_allocate(uint64_t *address, uint64_t size, uint64_t align, enum range_kind kind,
+		   uint64_t owner)
 {
 	struct range r = {.size = size, .kind = kind, .accessible = true, .owner = owner};
 	struct block fresh = {.kind = BLOCK_LARGE};
 
-	if (align < MEMORY_ALLOCATION_ALIGN)
-		align = MEMORY_ALLOCATION_ALIGN;
+	if (align < SPACE_ALLOCATION_ALIGN)
+		align = SPACE_ALLOCATION_ALIGN;
 	if (size <= SMALL_LIMIT && align <= SMALL_LIMIT) {
 		if (small_allocate(&r, align))
 			return -ENOMEM;
@@ -284,7 +284,7 @@ int memory_allocate(uint64_t *address, uint64_t size, uint64_t align, enum range
 	return 0;
 }
 
-int memory_allocate_pinned(void **host, uint64_t size, uint64_t owner)
+int space_allocate_pinned(void **host, uint64_t size, uint64_t owner)
 {
 	struct block b = {.size = size, .kind = BLOCK_PINNED};
 	struct range r = {
@@ -340,7 +340,7 @@ static void range_free(struct range *r)
 	}
 }
 
-int memory_free(uint64_t address, enum range_kind kind)
+int space_free(uint64_t address, enum range_kind kind)
 {
 	struct range *r = range_find(address);
 
@@ -350,7 +350,7 @@ int memory_free(uint64_t address, enum range_kind kind)
 	return 0;
 }
 
-void memory_free_owner(uint64_t owner)
+void space_free_owner(uint64_t owner)
 {
 	for (size_t i = space.range_count; i-- > 0;)
 		if (space.ranges[i].owner == owner)
@@ -359,15 +359,15 @@ void memory_free_owner(uint64_t owner)
 
 /* ---- reservations and mappings ---- */
 
-int memory_reserve(uint64_t *address, uint64_t size, uint64_t align, uint64_t hint)
+int space_reserve(uint64_t *address, uint64_t size, uint64_t align, uint64_t hint)
 {
 	struct block b = {.size = size, .kind = BLOCK_RESERVATION};
 
-	if (!size || size % MEMORY_GRANULE || align & (align - 1))
+	if (!size || size % SPACE_GRANULE || align & (align - 1))
 		return -EINVAL;
-	if (align < MEMORY_GRANULE)
-		align = MEMORY_GRANULE;
-	if (hint && !(hint % MEMORY_HINT_ALIGN) && !(hint % align) && block_fits(hint, size))
+	if (align < SPACE_GRANULE)
+		align = SPACE_GRANULE;
+	if (hint && !(hint % SPACE_HINT_ALIGN) && !(hint % align) && block_fits(hint, size))
 		b.base = hint;
 	else
 		b.base = block_place(RESERVATION_START, size, align);
@@ -377,7 +377,7 @@ int memory_reserve(uint64_t *address, uint64_t size, uint64_t align, uint64_t hi
 	return 0;
 }
 
-int memory_unreserve(uint64_t address, uint64_t size)
+int space_unreserve(uint64_t address, uint64_t size)
 {
 	struct block *b = block_find(address);
 
@@ -388,11 +388,11 @@ int memory_unreserve(uint64_t address, uint64_t size)
 	return 0;
 }
 
-struct physical *memory_create(uint64_t size)
+struct physical *space_create(uint64_t size)
 {
 	struct physical *p;
 
-	if (!memory_charge(size))
+	if (!space_charge(size))
 		return NULL;
 	p = calloc(1, sizeof(*p));
 	if (p)
@@ -407,7 +407,7 @@ struct physical *memory_create(uint64_t size)
 	return p;
 }
 
-void memory_release(struct physical *p)
+void space_release(struct physical *p)
 {
 	if (--p->references)
 		return;
@@ -416,7 +416,7 @@ void memory_release(struct physical *p)
 	free(p);
 }
 
-int memory_map(uint64_t address, struct physical *p)
+int space_map(uint64_t address, struct physical *p)
 {
 	const struct block *b = block_find(address);
 	size_t i = range_index(address);
@@ -426,7 +426,7 @@ int memory_map(uint64_t address, struct physical *p)
 			  .kind = RANGE_MAPPING,
 			  .physical = p};
 
-	if (address % MEMORY_GRANULE || !b || b->kind != BLOCK_RESERVATION ||
+	if (address % SPACE_GRANULE || !b || b->kind != BLOCK_RESERVATION ||
 	    p->size > b->base + b->size - address)
 		return -EINVAL;
 	if (i < space.range_count && space.ranges[i].base < address + p->size)
@@ -455,12 +455,12 @@ static bool mappings_find(uint64_t address, uint64_t size, size_t *first)
 	return at == end;
 }
 
-int memory_unmap(uint64_t address, uint64_t size)
+int space_unmap(uint64_t address, uint64_t size)
 {
 	const struct block *b = block_find(address);
 	size_t first = range_index(address), i = first;
 
-	if (!size || (address | size) % MEMORY_GRANULE || !b || b->kind != BLOCK_RESERVATION ||
+	if (!size || (address | size) % SPACE_GRANULE || !b || b->kind != BLOCK_RESERVATION ||
 	    size > b->base + b->size - address)
 		return -EINVAL;
 	for (; i < space.range_count && space.ranges[i].base < address + size; i++)
@@ -471,12 +471,12 @@ int memory_unmap(uint64_t address, uint64_t size)
 		struct physical *p = space.ranges[i].physical;
 
 		range_remove(&space.ranges[i]);
-		memory_release(p);
+		space_release(p);
 	}
 	return 0;
 }
 
-int memory_set_access(uint64_t address, uint64_t size, bool accessible)
+int space_set_access(uint64_t address, uint64_t size, bool accessible)
 {
 	size_t i;
 
@@ -518,7 +518,7 @@ static bool span_check(uint64_t address, uint64_t size)
 	return true;
 }
 
-int memory_read(void *to, uint64_t from, uint64_t size)
+int space_read(void *to, uint64_t from, uint64_t size)
 {
 	uint8_t *out = to, *host;
 
@@ -535,7 +535,7 @@ int memory_read(void *to, uint64_t from, uint64_t size)
 	return 0;
 }
 
-int memory_write(uint64_t to, const void *from, uint64_t size)
+int space_write(uint64_t to, const void *from, uint64_t size)
 {
 	const uint8_t *in = from;
 	uint8_t *host;
@@ -553,7 +553,7 @@ int memory_write(uint64_t to, const void *from, uint64_t size)
 	return 0;
 }
 
-int memory_move(uint64_t to, uint64_t from, uint64_t size)
+int space_move(uint64_t to, uint64_t from, uint64_t size)
 {
 	uint8_t *target, *source;
 
@@ -570,7 +570,7 @@ int memory_move(uint64_t to, uint64_t from, uint64_t size)
 	return 0;
 }
 
-int memory_set(uint64_t to, uint32_t value, unsigned element, uint64_t count)
+int space_set(uint64_t to, uint32_t value, unsigned element, uint64_t count)
 {
 	uint64_t size;
 	uint8_t *host;
@@ -591,7 +591,7 @@ int memory_set(uint64_t to, uint32_t value, unsigned element, uint64_t count)
 	return 0;
 }
 
-const struct memory_range *memory_ranges(size_t *count)
+const struct memory_range *space_ranges(size_t *count)
 {
 	if (!space.launch_valid) {
 		space.launch_count = 0;
