@@ -91,26 +91,33 @@ static void *replace(void *found, const void *caller)
 }
 
 /*
- * RTLD_DEFAULT finds the shim's own wrapper first, whether there is a driver or not. The program
- * must see what it would see without the shim, so the look-up goes on behind it; a driver that only
- * the caller's own scope holds is found through the loader's list.
+ * A look-up in the global scope (RTLD_DEFAULT, the handle of the program) finds the shim's own
+ * wrapper first, whether there is a driver or not. The program must see what it would see without
+ * the shim, so the look-up goes on behind it.
  */
 void *shim_dlsym(void *handle, const char *name)
 {
 	const void *caller = __builtin_return_address(0);
-	void *found = real_dlsym()(handle == RTLD_DEFAULT ? RTLD_NEXT : handle, name);
+	void *found = real_dlsym()(handle, name);
 
-	if (!found && handle == RTLD_DEFAULT && hooks_ready())
+	if (found && hooks_own(found))
+		found = real_dlsym()(RTLD_NEXT, name);
+	if (!found && handle == RTLD_DEFAULT && hooks_ready()) {
+		/* A driver that only the caller's own scope holds; RTLD_DEFAULT would look there.
+		 */
 		found = real_dlsym()(real.library, name);
-	if (!found) /* once more, so that dlerror() speaks of it */
-		return real_dlsym()(handle == RTLD_DEFAULT ? RTLD_NEXT : handle, name);
+		if (!found) /* once more, so that dlerror() speaks of it */
+			return real_dlsym()(RTLD_NEXT, name);
+	}
 	return replace(found, caller);
 }
 
 void *shim_dlvsym(void *handle, const char *name, const char *version)
 {
 	const void *caller = __builtin_return_address(0);
-	void *found = real_dlvsym()(handle == RTLD_DEFAULT ? RTLD_NEXT : handle, name, version);
+	void *found = real_dlvsym()(handle, name, version);
 
+	if (found && hooks_own(found))
+		found = real_dlvsym()(RTLD_NEXT, name, version);
 	return replace(found, caller);
 }

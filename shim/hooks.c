@@ -93,6 +93,14 @@ void *hooks_replacement(const void *address)
 	return NULL;
 }
 
+bool hooks_own(const void *address)
+{
+	for (unsigned e = 0; address && e < DRIVER_ENTRY_COUNT; e++)
+		if (wrappers[e] == address)
+			return true;
+	return false;
+}
+
 static bool name_fits(const char *entry, const char *name, int version, bool per_thread)
 {
 	size_t n = strlen(name);

@@ -28,6 +28,9 @@ bool hooks_name(const char *name);
  */
 void *hooks_replacement(const void *address);
 
+/* True if address is one of the shim's own wrappers. */
+bool hooks_own(const void *address);
+
 /*
  * For cuGetProcAddress, where the answer is an address that no symbol exports: by the name asked
  * for, the CUDA version and the flags. Counted. NULL if not hooked.

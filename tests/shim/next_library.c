@@ -1,13 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* A library that wraps getpid with RTLD_NEXT, as many do; built with and without optimisation. */
+/*
+ * One of several libraries that define the same function and call the next one's, as interposers
+ * do. Built with and without optimisation.
+ */
 #include <dlfcn.h>
-#include <sys/types.h>
-#include <unistd.h>
+#include <string.h>
 
-/* Where it would find itself again if the loader thought that somebody else had asked. */
-__attribute__((visibility("default"))) pid_t getpid(void)
+int chained(void);
+
+/* How many there are from here on; far below 0 if the loader thought that somebody else had asked.
+ */
+static int here(void)
 {
-	pid_t (*next)(void) = (pid_t(*)(void))dlsym(RTLD_NEXT, "getpid");
+	void *found = dlsym(RTLD_NEXT, "chained");
+	int (*next)(void);
 
-	return next == getpid ? -1 : next();
+	if (!found)
+		return 1;
+	memcpy(&next, &found, sizeof(next));
+	return next == here ? -1000 : 1 + next();
 }
+
+__attribute__((visibility("default"), alias("here"))) int chained(void);
