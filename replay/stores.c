@@ -205,6 +205,12 @@ static bool is_global_store(struct token op)
 	return store;
 }
 
+/* Calls that write no memory of the program: device asserts and printf. */
+static bool is_harmless_call(struct token rest)
+{
+	return token_contains(rest, "__assertfail") || token_contains(rest, "vprintf");
+}
+
 /* One statement's effect on the names. */
 static int flow_step(struct flow *f, const struct statement *s)
 {
@@ -419,7 +425,7 @@ static int flow_run(struct flow *f)
 	for (size_t i = 0; i < f->count; i++) {
 		const struct statement *s = &f->statements[i];
 
-		if (token_starts(s->opcode, "call") ||
+		if ((token_starts(s->opcode, "call") && !is_harmless_call(s->rest)) ||
 		    (is_global_store(s->opcode) && !params_of(f, address_of(s->rest))))
 			f->unknown = true;
 	}

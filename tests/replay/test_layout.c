@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* Address ranges: rounding, merging, what is reserved and what is mapped. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "replay/layout.h"
+
+static void merges_overlapping_and_touching(void **state)
+{
+	struct ranges r = {0};
+
+	assert_int_equal(ranges_add(&r, 0x3000, 0x1000), 0);
+	assert_int_equal(ranges_add(&r, 0x1000, 0x1000), 0);
+	assert_int_equal(ranges_add(&r, 0x1800, 0x100), 0);
+	assert_int_equal(ranges_add(&r, 0x2000, 0x1000), 0);
+	assert_int_equal(ranges_add(&r, 0x9000, 0x10), 0);
+	assert_int_equal(ranges_add(&r, 0x7000, 0), 0);
+	ranges_merge(&r);
+	assert_int_equal(r.count, 2);
+	assert_int_equal(r.items[0].base, 0x1000);
+	assert_int_equal(r.items[0].size, 0x3000);
+	assert_int_equal(r.items[1].base, 0x9000);
+	assert_int_equal(ranges_bytes(&r), 0x3010);
+	assert_ptr_equal(ranges_find(&r, 0x3fff, 1), &r.items[0]);
+	assert_ptr_equal(ranges_find(&r, 0x1000, 0x3000), &r.items[0]);
+	assert_null(ranges_find(&r, 0x3fff, 2));
+	assert_null(ranges_find(&r, 0xfff, 1));
+	assert_null(ranges_find(&r, 0x1000, UINT64_MAX));
+	ranges_free(&r);
+}
+
+static void refuses_wrapping(void **state)
+{
+	struct ranges r = {0};
+
+	assert_int_equal(ranges_add(&r, UINT64_MAX - 5, 10), -EOVERFLOW);
+	assert_int_equal(ranges_add_rounded(&r, UINT64_MAX - 5, 2, RESERVE_BYTES), -EOVERFLOW);
+	assert_int_equal(r.count, 0);
+	ranges_free(&r);
+}
+
+static void reserves_granules_and_whole_reservations(void **state)
+{
+	struct record_region regions[] = {
+		{.base = 0x7f0002200000, .size = 0x200000, .memory = MEMORY_ALLOCATION},
+		{.base = 0x7f0003fffff0, .size = 0x20, .memory = MEMORY_ALLOCATION},
+		{.base = 0x302400000,
+		 .size = 0x200000,
+		 .memory = MEMORY_VMM,
+		 .reservation_base = 0x302000000,
+		 .reservation_size = 0x2740000000},
+		{.base = 0x123, .size = 4, .memory = MEMORY_GLOBAL, .name = "counter"},
+	};
+	struct ranges reserve = {0}, pieces = {0};
+
+	assert_int_equal(layout_add_reservations(&reserve, regions, 4), 0);
+	ranges_merge(&reserve);
+	assert_int_equal(reserve.count, 2);
+	assert_int_equal(reserve.items[0].base, 0x302000000);
+	assert_int_equal(reserve.items[0].size, 0x2740000000);
+	assert_int_equal(reserve.items[1].base, 0x7f0002000000);
+	assert_int_equal(reserve.items[1].size, 2 * RESERVE_BYTES);
+	assert_int_equal(layout_pieces(&pieces, regions, 4), 0);
+	assert_int_equal(pieces.count, 3);
+	assert_int_equal(pieces.items[0].base, 0x302400000);
+	assert_int_equal(pieces.items[0].size, MAP_BYTES);
+	assert_int_equal(pieces.items[1].base, 0x7f0002200000);
+	assert_int_equal(pieces.items[1].size, MAP_BYTES);
+	assert_int_equal(pieces.items[2].base, 0x7f0003e00000);
+	assert_int_equal(pieces.items[2].size, 2 * MAP_BYTES);
+	for (size_t i = 0; i < pieces.count; i++)
+		assert_non_null(ranges_find(&reserve, pieces.items[i].base, pieces.items[i].size));
+	ranges_free(&reserve);
+	ranges_free(&pieces);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(merges_overlapping_and_touching),
+		cmocka_unit_test(refuses_wrapping),
+		cmocka_unit_test(reserves_granules_and_whole_reservations),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
