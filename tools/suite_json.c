@@ -9,7 +9,7 @@
 #include "tools/suite_head.h"
 #include "tools/suite_report.h"
 
-#define SCHEMA_VERSION 1
+#define SCHEMA "kernelab-suite/1"
 
 /* The first failure sticks, so that the calls below need not be checked one by one. */
 struct writer {
@@ -206,9 +206,8 @@ int suite_report_json(FILE *f, const struct capture_set *set)
 	json_t *root = json_object(), *array;
 	struct writer w = {false};
 
-	put_text(&w, root, "schema", "kernelab-suite");
-	put_number(&w, root, "version", SCHEMA_VERSION);
-	put_text(&w, root, "kernelab", KERNELAB_VERSION);
+	put_text(&w, root, "schema", SCHEMA);
+	put_text(&w, root, "tool_version", KERNELAB_VERSION);
 	array = array_in(&w, root, "bundles");
 	for (size_t i = 0; i < set->count && !w.failed; i++)
 		add_bundle(&w, array, set->bundles[i]);

@@ -15,6 +15,7 @@
 	  "tell what is known of the model, and what is asked", 2)                                 \
 	V("ls", verb_ls, "BUNDLE…", "print the kernel suite of captures", 2)                       \
 	V("replay", verb_replay, "BUNDLE…", "run recorded launches under builds A and B", 2)       \
+	V("show", verb_show, "BUNDLE…", "print families or a launch of captures in detail", 2)     \
 	V("verify", verb_verify, "BUNDLE…", "check that everything in bundles is whole", 2)
 
 #define V(name, function, operands, summary, status) \

@@ -149,20 +149,31 @@ static int keyed_compare(const void *a, const void *b)
 	return r;
 }
 
-static void fill_family(struct suite_family *f, const struct keyed *first)
+/* Triton before 3.5 does not keep the names of arguments: they are arg0, arg1 … */
+static bool has_names(const struct signature *sig)
 {
-	const struct suite_member *m = &first->member;
+	return sig && sig->arg_count && strcmp(sig->args[0].name, "arg0") != 0;
+}
+
+/* What a member of a family knows of it; the first one counts, but for better names. */
+static void fill_family(struct suite_family *f, const struct keyed *k, bool first)
+{
+	const struct suite_member *m = &k->member;
 	const struct signature *sig = m->triton ? m->triton->signature : NULL;
 
-	f->key = first->family;
-	f->name = m->entry;
-	f->origin = (enum origin)m->image->origin;
-	f->origin_how = m->image->origin_how ? m->image->origin_how : "";
-	f->source = sig ? sig->source_file : "";
-	f->line = sig ? sig->source_line : 0;
-	f->args = sig ? sig->args : NULL;
-	f->arg_count = sig ? sig->arg_count : 0;
-	f->metadata = m->triton;
+	if (first) {
+		f->key = k->family;
+		f->name = m->entry;
+		f->origin = (enum origin)m->image->origin;
+		f->origin_how = m->image->origin_how ? m->image->origin_how : "";
+		f->source = sig ? sig->source_file : "";
+		f->line = sig ? sig->source_line : 0;
+		f->metadata = m->triton;
+	}
+	if (first || (has_names(sig) && f->arg_count && !strcmp(f->args[0].name, "arg0"))) {
+		f->args = sig ? sig->args : NULL;
+		f->arg_count = sig ? sig->arg_count : 0;
+	}
 }
 
 static void fill_config(struct suite_config *c, const struct keyed *first, char (*plain)[24])
@@ -200,10 +211,9 @@ static int group(struct suite *s, struct error *err)
 		bool config = family || !hash_equal(k->config, k[-1].config);
 
 		p->members[i] = k->member;
-		if (family) {
-			s->families[s->family_count].configs = &p->configs[configs];
-			fill_family(&s->families[s->family_count++], k);
-		}
+		if (family)
+			s->families[s->family_count++].configs = &p->configs[configs];
+		fill_family(&s->families[s->family_count - 1], k, family);
 		if (config) {
 			p->configs[configs].members = &p->members[i];
 			fill_config(&p->configs[configs], k, &p->plain_options[configs]);
