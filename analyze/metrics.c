@@ -192,7 +192,7 @@ static void block_add(struct metric_scratch *s, size_t first, size_t end, const 
 
 	for (size_t i = first; i < end; i++) {
 		double a = s->a[i], b = s->b[i];
-		bool finite = is_finite(a) & is_finite(b);
+		bool finite = is_finite(a) && is_finite(b);
 		double big = finite ? fmax(fabs(a), fabs(b)) : 0;
 		double d = finite ? b - a : 0, size = fabs(d);
 		bool flushed = big < w->ftz;
@@ -201,7 +201,7 @@ static void block_add(struct metric_scratch *s, size_t first, size_t end, const 
 		if (w->step > 0)
 			allowed += w->step * power_of_two_below(big, w->least);
 		t->finite += finite;
-		t->steps += (d != 0) & !flushed;
+		t->steps += d != 0 && !flushed;
 		t->d += d;
 		t->d2 += d * d;
 		t->a2 += finite ? a * a : 0;
