@@ -2,10 +2,10 @@
 /* Metrics of one output, tile by tile; equal tiles cost a memcmp and a count of their zeros. */
 #include "analyze/metrics.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
+#include "analyze/block.h"
 #include "analyze/thresholds.h"
 #include "lib/base.h"
 
@@ -18,9 +18,10 @@ _Static_assert(TILE_MAX % BLOCK_ELEMENTS == 0, "a tile is whole blocks");
 struct metric_scratch {
 	double a[TILE_MAX], b[TILE_MAX];
 	int64_t order_a[TILE_MAX], order_b[TILE_MAX];
-	double ratio[TILE_MAX]; /* |d| / allowance */
-	double scale[BLOCKS];   /* local scale of A, one a block */
-	double spread[BLOCKS];  /* rms of the hull's width */
+	double ratio[BLOCK_ELEMENTS]; /* |d| / allowance */
+	uint8_t differs[BLOCK_ELEMENTS];
+	double scale[BLOCKS];  /* local scale of A, one a block */
+	double spread[BLOCKS]; /* rms of the hull's width */
 	double sorted[BLOCKS];
 };
 
@@ -49,16 +50,12 @@ static void sum_add(double *sum, double *lost, double x)
 	*sum = t;
 }
 
-static bool is_finite(double x)
-{
-	return fabs(x) <= DBL_MAX;
-}
-
 /* NaN, inf, zeros and constancy of one side; out: {nan, inf, zero}. */
 static void profile(const double *x, size_t n, uint64_t out[3])
 {
 	uint64_t nan = 0, inf = 0, zero = 0;
 
+#pragma omp simd reduction(+ : nan, inf, zero)
 	for (size_t i = 0; i < n; i++) {
 		nan += x[i] != x[i];
 		inf += fabs(x[i]) > DBL_MAX;
@@ -104,9 +101,12 @@ static void local_scales(struct metric_scratch *s, size_t n)
 
 		if (end > n)
 			end = n;
+#pragma omp simd reduction(+ : sum)
 		for (size_t i = first; i < end; i++)
 			sum += is_finite(s->a[i]) ? s->a[i] * s->a[i] : 0;
 		s->scale[k] = sqrt(sum / (double)(end - first));
+		if (!is_finite(s->scale[k])) /* f64 beyond 1e154: its own size must do */
+			s->scale[k] = 0;
 		tile += sum;
 		if (s->scale[k] > 0)
 			s->sorted[used++] = s->scale[k];
@@ -114,7 +114,7 @@ static void local_scales(struct metric_scratch *s, size_t n)
 	if (!used)
 		return;
 	qsort(s->sorted, used, sizeof(*s->sorted), compare_doubles);
-	tile = fmin(sqrt(tile / (double)n), s->sorted[used / 2]);
+	tile = fmin(sqrt(tile / (double)n), s->sorted[used / 2]); /* inf: the median */
 	for (size_t k = 0; k < blocks; k++)
 		s->scale[k] = fmax(s->scale[k], tile);
 }
@@ -142,83 +142,6 @@ static uint64_t local_spreads(struct metric_scratch *s, const struct metric_hull
 		s->spread[first / BLOCK_ELEMENTS] = sqrt(sum / (double)(end - first));
 	}
 	return varying;
-}
-
-/* 2^(exponent of x), x >= 0 and finite, at least `least`; exact. */
-static double power_of_two_below(double x, double least)
-{
-	uint64_t bits;
-	double p;
-
-	memcpy(&bits, &x, sizeof(bits));
-	bits &= UINT64_C(0x7ff0000000000000);
-	memcpy(&p, &bits, sizeof(p));
-	return p > least ? p : least;
-}
-
-/* The allowance of rule 9 without a hull. */
-struct allowance {
-	double noise; /* relative to max(|a|, |b|) + scale */
-	double step;  /* steps * 2^-mantissa_bits; 0: the output is as wide as its accumulator */
-	double least; /* 2^min_exponent */
-	double ftz;
-};
-
-static struct allowance allowance_of(enum dtype t)
-{
-	const struct number_format *f = number_format(t);
-	bool narrow = dtype_bytes(t) < 4;
-
-	return (struct allowance){
-		.noise = threshold(t == DTYPE_F64 ? THRESHOLD_NOISE_F64 : THRESHOLD_NOISE_F32),
-		.step = narrow ? ldexp(threshold(THRESHOLD_STEPS_NARROW), -f->mantissa_bits) : 0,
-		.least = ldexp(1, f->min_exponent),
-		.ftz = t == DTYPE_F32 || t == DTYPE_BF16 ? threshold(THRESHOLD_FTZ) : 0,
-	};
-}
-
-/* Figures of a tile that need no index. */
-struct tile_sums {
-	double d, d2, a2, max_abs, max_rel, max_ratio;
-	uint64_t finite, steps, beyond, differing;
-};
-
-/* One block against its scale: fills ratio[first … end). */
-static void block_add(struct metric_scratch *s, size_t first, size_t end, const struct allowance *w,
-		      const struct metric_hull *h, struct tile_sums *t)
-{
-	double scale = s->scale[first / BLOCK_ELEMENTS];
-	double spread = h ? threshold(THRESHOLD_SPREAD) * s->spread[first / BLOCK_ELEMENTS] : 0;
-
-	for (size_t i = first; i < end; i++) {
-		double a = s->a[i], b = s->b[i];
-		bool finite = is_finite(a) && is_finite(b);
-		double big = finite ? fmax(fabs(a), fabs(b)) : 0;
-		double d = finite ? b - a : 0, size = fabs(d);
-		bool flushed = big < w->ftz;
-		double allowed = w->noise * (big + scale) + spread;
-
-		if (w->step > 0)
-			allowed += w->step * power_of_two_below(big, w->least);
-		t->finite += finite;
-		t->steps += d != 0 && !flushed;
-		t->d += d;
-		t->d2 += d * d;
-		t->a2 += finite ? a * a : 0;
-		t->max_abs = fmax(t->max_abs, size);
-		t->max_rel = fmax(t->max_rel, big > 0 ? size / big : 0);
-		if (h && finite && b >= h->low[i] && b <= h->high[i])
-			size = 0;
-		s->ratio[i] = d != 0 && !flushed ? size / allowed : 0;
-		t->beyond += s->ratio[i] > 1;
-		t->max_ratio = fmax(t->max_ratio, s->ratio[i]);
-	}
-}
-
-/* |x - y| without overflow. */
-static uint64_t order_distance(int64_t x, int64_t y)
-{
-	return x > y ? (uint64_t)x - (uint64_t)y : (uint64_t)y - (uint64_t)x;
 }
 
 static struct metric_element element_at(const struct metrics *m, const struct metric_scratch *s,
@@ -252,43 +175,89 @@ static void top_add(struct metrics *m, const struct metric_element *e)
 	m->top[at] = *e;
 }
 
-/* Everything about one float element whose bits differ, except the sums. */
-static void difference_add(struct metrics *m, const struct metric_scratch *s,
-			   const struct metric_element *e, size_t i, const struct metric_hull *h)
+/* A class that A's repeats showed at that position is no change. */
+static bool class_changed(const struct metric_element *e, size_t i, const struct metric_hull *h)
 {
-	enum number_class ca = number_class(e->a), cb = number_class(e->b);
-	struct metric_element x = *e;
-	double size = fabs(e->b - e->a), big = fmax(fabs(e->a), fabs(e->b));
-	bool change = ca != cb && !(h && h->classes[i] & 1u << cb);
+	enum number_class b = number_class(e->b);
 
-	x.severity = change ? INFINITY : s->ratio[i];
+	return number_class(e->a) != b && !(h && h->classes[i] & 1u << b);
+}
+
+/* One element of a block that holds something worth its place: greatest, first or among the top. */
+static void element_add(struct metrics *m, const struct metric_scratch *s, struct metric_element *e,
+			size_t i, const struct metric_hull *h)
+{
+	double size = fabs(e->b - e->a), big = GREATER(fabs(e->a), fabs(e->b));
+	bool change = class_changed(e, i, h);
+
+	e->severity = change ? INFINITY : s->ratio[i];
 	if (!m->differing++)
-		m->first_difference = x;
-	if (ca == NUMBER_NAN && cb == NUMBER_NAN)
-		m->payload++;
-	else if (e->a == 0 && e->b == 0)
-		m->zero_sign++;
-	else if (ca == cb && big < allowance_of(m->dtype).ftz)
-		m->ftz++;
+		m->first_difference = *e;
 	if (change) {
 		if (!m->class_changes++)
-			m->first_change = x;
-		m->classes[ca][cb]++;
+			m->first_change = *e;
+		m->classes[number_class(e->a)][number_class(e->b)]++;
 	}
-	if (x.ulp != UINT64_MAX && x.ulp > m->max_ulp) {
-		m->max_ulp = x.ulp;
-		m->max_ulp_index = x.index;
+	if (e->ulp != UINT64_MAX && e->ulp > m->max_ulp) {
+		m->max_ulp = e->ulp;
+		m->max_ulp_index = e->index;
 	}
 	if (is_finite(size) && size > m->max_abs) {
 		m->max_abs = size;
-		m->max_abs_at = x;
+		m->max_abs_at = *e;
 	}
 	if (is_finite(size) && big > 0 && size / big > m->max_rel) {
 		m->max_rel = size / big;
-		m->max_rel_index = x.index;
+		m->max_rel_index = e->index;
 	}
-	if (m->top_count < METRICS_TOP || x.severity > m->top[METRICS_TOP - 1].severity)
-		top_add(m, &x);
+	if (m->top_count < METRICS_TOP || e->severity > m->top[METRICS_TOP - 1].severity)
+		top_add(m, e);
+}
+
+/* True if some element of the block has to be looked at by itself. */
+static bool block_remarkable(const struct metrics *m, const struct sums *t)
+{
+	return m->top_count < METRICS_TOP || t->changes || t->max_ulp > m->max_ulp ||
+	       t->max_abs > m->max_abs || t->max_rel > m->max_rel ||
+	       t->max_ratio > m->top[METRICS_TOP - 1].severity;
+}
+
+static void block_add(struct metrics *m, struct metric_scratch *s, const unsigned char *a,
+		      const unsigned char *b, size_t first, size_t n, uint64_t index,
+		      const struct allowance *w, const struct metric_hull *hull, struct sums *t)
+{
+	struct metric_hull part = {0};
+	const struct metric_hull *h = NULL;
+	uint32_t bytes = dtype_bytes(m->dtype);
+	double scale = s->scale[first / BLOCK_ELEMENTS];
+
+	block_magnitudes(s->a + first, s->b + first, n, scale, w, s->ratio, t);
+	if (hull) {
+		part = (struct metric_hull){hull->low + first, hull->high + first,
+					    hull->classes + first};
+		h = &part;
+		block_hull(s->a + first, s->b + first, n, scale, s->spread[first / BLOCK_ELEMENTS],
+			   w, h, s->ratio);
+	}
+	block_ratios(s->ratio, n, t);
+	block_differs(a + first * bytes, b + first * bytes, n, bytes, s->differs);
+	block_kinds(s->a + first, s->b + first, s->order_a + first, s->order_b + first, s->differs,
+		    n, w->ftz, t);
+	m->payload += t->payload;
+	m->zero_sign += t->zero_sign;
+	m->ftz += t->ftz;
+	if (!block_remarkable(m, t)) {
+		m->differing += t->differing;
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct metric_element e;
+
+		if (!s->differs[i])
+			continue;
+		e = element_at(m, s, a, b, first + i, index);
+		element_add(m, s, &e, i, h);
+	}
 }
 
 static void float_tile(struct metrics *m, struct metric_scratch *s, const unsigned char *a,
@@ -296,34 +265,31 @@ static void float_tile(struct metrics *m, struct metric_scratch *s, const unsign
 		       const struct metric_hull *h)
 {
 	struct allowance w = allowance_of(m->dtype);
-	struct tile_sums t = {0};
 	uint32_t bytes = dtype_bytes(m->dtype);
+	double d = 0, d2 = 0, a2 = 0;
 
 	local_scales(s, n);
 	if (h)
 		m->varying += local_spreads(s, h, n);
 	for (size_t first = 0; first < n; first += BLOCK_ELEMENTS) {
-		size_t end = first + BLOCK_ELEMENTS < n ? first + BLOCK_ELEMENTS : n;
+		size_t count = n - first < BLOCK_ELEMENTS ? n - first : BLOCK_ELEMENTS;
+		struct sums t = {0};
 
-		block_add(s, first, end, &w, h, &t);
-		if (!memcmp(a + first * bytes, b + first * bytes, (end - first) * bytes))
-			continue;
-		for (size_t i = first; i < end; i++) {
-			struct metric_element e;
-
-			if (!memcmp(a + i * bytes, b + i * bytes, bytes))
-				continue;
-			e = element_at(m, s, a, b, i, index);
-			difference_add(m, s, &e, i, h);
-		}
+		if (memcmp(a + first * bytes, b + first * bytes, count * bytes))
+			block_add(m, s, a, b, first, count, index, &w, h, &t);
+		else
+			block_equal(s->a + first, count, &t);
+		m->finite += t.finite;
+		m->steps += t.steps;
+		m->beyond += t.beyond;
+		m->max_ratio = GREATER(t.max_ratio, m->max_ratio);
+		d += t.d;
+		d2 += t.d2;
+		a2 += t.a2;
 	}
-	m->finite += t.finite;
-	m->steps += t.steps;
-	m->beyond += t.beyond;
-	m->max_ratio = fmax(m->max_ratio, t.max_ratio);
-	sum_add(&m->sum_d, &m->sum_d_lost, t.d);
-	sum_add(&m->sum_d2, &m->sum_d2_lost, t.d2);
-	sum_add(&m->sum_a2, &m->sum_a2_lost, t.a2);
+	sum_add(&m->sum_d, &m->sum_d_lost, d);
+	sum_add(&m->sum_d2, &m->sum_d2_lost, d2);
+	sum_add(&m->sum_a2, &m->sum_a2_lost, a2);
 }
 
 /* Integers, bool and unknown bytes: every difference counts. */
@@ -376,15 +342,11 @@ static void integer_tile(struct metrics *m, struct metric_scratch *s, const unsi
 static void equal_tile(struct metrics *m, struct metric_scratch *s, size_t n,
 		       const struct metric_hull *h)
 {
-	double a2 = 0;
-	uint64_t finite = 0;
+	struct sums t = {0};
 
-	for (size_t i = 0; i < n; i++) {
-		finite += is_finite(s->a[i]);
-		a2 += is_finite(s->a[i]) ? s->a[i] * s->a[i] : 0;
-	}
-	m->finite += finite;
-	sum_add(&m->sum_a2, &m->sum_a2_lost, a2);
+	block_equal(s->a, n, &t);
+	m->finite += t.finite;
+	sum_add(&m->sum_a2, &m->sum_a2_lost, t.a2);
 	if (h)
 		m->varying += local_spreads(s, h, n);
 }

@@ -374,6 +374,29 @@ static void test_outlier_does_not_hide(void **state)
 	assert_int_equal(m.top[0].index, 2000);
 }
 
+/* Squares overflow beyond 1e154: that must not open the allowance. */
+static void test_huge_doubles(void **state)
+{
+	static double a[ROWS], b[ROWS];
+	struct metric_scratch *s = metric_scratch_new();
+	struct metrics m;
+	struct outcome o;
+
+	for (int i = 0; i < ROWS; i++)
+		a[i] = b[i] = (i + 1) * 1e300;
+	b[9] *= 1 + 1e-6;
+	metrics_begin(&m, DTYPE_F64);
+	metrics_add(&m, s, a, b, ROWS, 0, NULL);
+	metrics_judge(&m, NULL, false, &o);
+	assert_int_equal(o.bucket, 3);
+	b[9] = a[9] * (1 + 0x1p-50);
+	metrics_begin(&m, DTYPE_F64);
+	metrics_add(&m, s, a, b, ROWS, 0, NULL);
+	metric_scratch_free(s);
+	metrics_judge(&m, NULL, false, &o);
+	assert_int_equal(o.bucket, 2);
+}
+
 static void test_denormals_are_forgiven(void **state)
 {
 	float a[64] = {0}, b[64] = {0};
@@ -447,6 +470,7 @@ int main(void)
 		cmocka_unit_test(test_dropped_tails_are_large),
 		cmocka_unit_test(test_bf16_frequency),
 		cmocka_unit_test(test_outlier_does_not_hide),
+		cmocka_unit_test(test_huge_doubles),
 		cmocka_unit_test(test_denormals_are_forgiven),
 		cmocka_unit_test(test_hull),
 		cmocka_unit_test(test_share_lower_bound),
