@@ -4,34 +4,36 @@
 #define LIB_ENVIRONMENT_H
 
 /* V(id, name, what it does) */
-#define ENVIRONMENT(V)                                                                          \
-	V(OUTPUT, "KERNELAB_OUTPUT",                                                            \
-	  "folder for the bundles of a capture; the shim records only if it is set")            \
-	V(NO_DATA, "KERNELAB_NO_DATA", "1: geometry and metadata only")                         \
-	V(ORIGIN, "KERNELAB_ORIGIN",                                                            \
-	  "origins to record, comma-separated, or all; default triton,tlx,inductor,test")       \
-	V(ORIGIN_NAME, "KERNELAB_ORIGIN_NAME", "origin to note instead of the one found: test") \
-	V(PER_CLASS, "KERNELAB_PER_CLASS",                                                      \
-	  "launches to record per config and shape class, default 1")                           \
-	V(CACHE_ROOTS, "KERNELAB_CACHE_ROOTS",                                                  \
-	  "more Triton cache folders to look for metadata in, colon-separated")                 \
-	V(FACTS, "KERNELAB_FACTS",                                                              \
-	  "file with lines name<TAB>value<TAB>how to write into every bundle")                  \
-	V(LIBDIR, "KERNELAB_LIBDIR",                                                            \
-	  "folder of libkernelab-shim.so and softgpu/, default: beside the program")            \
-	V(DRIVER, "KERNELAB_DRIVER", "libcuda.so.1 for replay to use instead of the system's")  \
-	V(LOG, "KERNELAB_LOG", "error, warning, info or debug; default warning")                \
-	V(SOFTGPU_LOG, "KERNELAB_SOFTGPU_LOG",                                                  \
-	  "what the software device writes on stderr: quiet, error or info; default error")     \
-	V(SOFTGPU_MEMORY, "KERNELAB_SOFTGPU_MEMORY",                                            \
-	  "memory of the software device in bytes, suffix K, M, G or T; default 16G")           \
-	V(SOFTGPU_FILL, "KERNELAB_SOFTGPU_FILL",                                                \
-	  "byte that fresh memory of the software device holds, 0 to 255; default 0xff")        \
-	V(SOFTGPU_CONTRACT, "KERNELAB_SOFTGPU_CONTRACT",                                        \
-	  "software device: may fuses mul and add as ptxas does, off does not; default may")    \
-	V(SOFTGPU_SEED, "KERNELAB_SOFTGPU_SEED",                                                \
-	  "software device: permutes the order of blocks and warps; default 0, ascending")      \
-	V(SOFTGPU_QUOTA, "KERNELAB_SOFTGPU_QUOTA",                                              \
+#define ENVIRONMENT(V)                                                                            \
+	V(OUTPUT, "KERNELAB_OUTPUT",                                                              \
+	  "folder for the bundles of a capture; the shim records only if it is set")              \
+	V(NO_DATA, "KERNELAB_NO_DATA", "1: geometry and metadata only")                           \
+	V(ORIGIN, "KERNELAB_ORIGIN",                                                              \
+	  "origins to record, comma-separated, or all; default triton,tlx,inductor,test")         \
+	V(ORIGIN_NAME, "KERNELAB_ORIGIN_NAME", "origin to note instead of the one found: test")   \
+	V(PER_CLASS, "KERNELAB_PER_CLASS",                                                        \
+	  "launches to record per config and shape class, default 1")                             \
+	V(MAX_REGION, "KERNELAB_MAX_REGION",                                                      \
+	  "bytes; memory of a launch that is larger is recorded without contents, default 4 GiB") \
+	V(CACHE_ROOTS, "KERNELAB_CACHE_ROOTS",                                                    \
+	  "more Triton cache folders to look for metadata in, colon-separated")                   \
+	V(FACTS, "KERNELAB_FACTS",                                                                \
+	  "file with lines name<TAB>value<TAB>how to write into every bundle")                    \
+	V(LIBDIR, "KERNELAB_LIBDIR",                                                              \
+	  "folder of libkernelab-shim.so and softgpu/, default: beside the program")              \
+	V(DRIVER, "KERNELAB_DRIVER", "libcuda.so.1 for replay to use instead of the system's")    \
+	V(LOG, "KERNELAB_LOG", "error, warning, info or debug; default warning")                  \
+	V(SOFTGPU_LOG, "KERNELAB_SOFTGPU_LOG",                                                    \
+	  "what the software device writes on stderr: quiet, error or info; default error")       \
+	V(SOFTGPU_MEMORY, "KERNELAB_SOFTGPU_MEMORY",                                              \
+	  "memory of the software device in bytes, suffix K, M, G or T; default 16G")             \
+	V(SOFTGPU_FILL, "KERNELAB_SOFTGPU_FILL",                                                  \
+	  "byte that fresh memory of the software device holds, 0 to 255; default 0xff")          \
+	V(SOFTGPU_CONTRACT, "KERNELAB_SOFTGPU_CONTRACT",                                          \
+	  "software device: may fuses mul and add as ptxas does, off does not; default may")      \
+	V(SOFTGPU_SEED, "KERNELAB_SOFTGPU_SEED",                                                  \
+	  "software device: permutes the order of blocks and warps; default 0, ascending")        \
+	V(SOFTGPU_QUOTA, "KERNELAB_SOFTGPU_QUOTA",                                                \
 	  "software device: warp instructions after which a launch times out; default no limit")
 
 enum environment_id {
