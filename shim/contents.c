@@ -128,14 +128,23 @@ static int store_region(struct record_region *region, struct bundle_writer *w, v
 	return r;
 }
 
-int regions_store(struct regions *r, struct bundle_writer *w, CUstream stream, bool *complete)
+int regions_store(struct regions *r, struct bundle_writer *w, CUstream stream, uint64_t max_bytes,
+		  bool *complete)
 {
 	_cleanup_free_ void *staging = malloc(STAGING_BYTES);
 	int error = 0;
 
 	*complete = staging != NULL;
-	for (size_t i = 0; staging && i < r->count && error >= 0; i++)
-		error = store_region(&r->items[i], w, staging, stream, complete);
+	for (size_t i = 0; staging && i < r->count && error >= 0; i++) {
+		if (r->items[i].size <= max_bytes) {
+			error = store_region(&r->items[i], w, staging, stream, complete);
+			continue;
+		}
+		r->items[i].note =
+			text_format("no contents: larger than KERNELAB_MAX_REGION, %llu bytes",
+				    (unsigned long long)max_bytes);
+		*complete = false;
+	}
 	return error;
 }
 

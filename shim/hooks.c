@@ -115,28 +115,30 @@ static bool name_fits(const char *entry, const char *name, int version, bool per
 	return !*rest && !per_thread;
 }
 
+/* An entry without a per-thread twin is the same function for both. */
+static void *wrapper_by_name(const char *name, int version, bool per_thread)
+{
+	for (int twins = per_thread; twins >= 0; twins--)
+		for (unsigned e = 0; e < DRIVER_ENTRY_COUNT; e++)
+			if (wrappers[e] && driver_entry_address(&real, (enum driver_entry)e) &&
+			    name_fits(driver_entry_name((enum driver_entry)e), name, version,
+				      twins))
+				return wrappers[e];
+	return NULL;
+}
+
 void *hooks_replacement_by_name(const char *name, int version, cuuint64_t flags,
 				const void *address)
 {
 	bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
+	void *wrapper = wrapper_by_name(name, version, per_thread);
 	Dl_info info;
 
-	/* An exported symbol lies there: then the address has spoken, it is not a hooked entry. */
-	if (dladdr(address, &info) && info.dli_saddr == address)
+	/* If a symbol lies at the address, it has spoken already: it is not a hooked entry. */
+	if (!wrapper || (dladdr(address, &info) && info.dli_saddr == address))
 		return NULL;
-	for (int plain = 0; plain < 2; plain++) {
-		/* An entry without a per-thread twin is the same function for both. */
-		for (unsigned e = 0; e < DRIVER_ENTRY_COUNT; e++)
-			if (wrappers[e] && driver_entry_address(&real, (enum driver_entry)e) &&
-			    name_fits(driver_entry_name((enum driver_entry)e), name, version,
-				      per_thread && !plain)) {
-				atomic_fetch_add(&by_name, 1);
-				return wrappers[e];
-			}
-		if (!per_thread)
-			break;
-	}
-	return NULL;
+	atomic_fetch_add(&by_name, 1);
+	return wrapper;
 }
 
 unsigned long hooks_by_name_count(void)

@@ -88,7 +88,9 @@ void ptxas_guess(const struct image *image, const char *data, struct ptxas_guess
 		return;
 	if (ptx_version(&image->cache.files[CACHE_PTX], ptx, sizeof(ptx)))
 		cuda = release_of(ptx);
-	if (given && path && *path && image->origin != ORIGIN_OTHER &&
+	/* ptxas 13 would have left its tool string; and none makes code of PTX newer than itself.
+	 */
+	if (given && path && *path && image->origin != ORIGIN_OTHER && atoi(given) < 13 &&
 	    !(cuda && newer(cuda, given))) {
 		snprintf(out->version, sizeof(out->version), "%s", given);
 		snprintf(out->how, sizeof(out->how),

@@ -206,7 +206,7 @@ static int snapshot(struct bundle_writer *w, const struct launch_facts *f, struc
 				 : driver_error_text(&real, result, text, sizeof(text)));
 		return 0;
 	}
-	r = regions_store(regions, w, stream, complete);
+	r = regions_store(regions, w, stream, recorder_settings()->max_region_bytes, complete);
 	if (r >= 0 && !*complete)
 		snprintf(note, note_size, "contents of a region are missing: see its note");
 	return r;

@@ -32,6 +32,8 @@ enum state {
 	STATE_ENDED
 };
 
+#define MAX_REGION_DEFAULT (4ull << 30)
+
 static _Atomic enum state state;
 static atomic_int users; /* of writer, between acquire and release */
 static struct bundle_writer *writer;
@@ -58,6 +60,14 @@ static unsigned parse_origins(const char *text)
 	return mask;
 }
 
+/* A number above 0, else the default: kernelab capture has checked what it sets. */
+static uint64_t parse_count(const char *text, uint64_t otherwise)
+{
+	uint64_t value = text ? strtoull(text, NULL, 10) : 0;
+
+	return value ? value : otherwise;
+}
+
 static int parse_origin_name(const char *text)
 {
 	for (uint32_t o = ORIGIN_OTHER; text && o <= ORIGIN_TEST; o++)
@@ -73,7 +83,6 @@ static void child_after_fork(void);
 static void start(void)
 {
 	const char *output = environment_get(ENVIRONMENT_OUTPUT);
-	const char *per_class = environment_get(ENVIRONMENT_PER_CLASS);
 	const char *why;
 	enum state next = STATE_OFF;
 
@@ -85,7 +94,9 @@ static void start(void)
 		settings.no_data = environment_flag(ENVIRONMENT_NO_DATA);
 		settings.origins = parse_origins(environment_get(ENVIRONMENT_ORIGIN));
 		settings.origin_name = parse_origin_name(environment_get(ENVIRONMENT_ORIGIN_NAME));
-		settings.per_class = per_class ? strtoull(per_class, NULL, 10) : 1;
+		settings.per_class = parse_count(environment_get(ENVIRONMENT_PER_CLASS), 1);
+		settings.max_region_bytes =
+			parse_count(environment_get(ENVIRONMENT_MAX_REGION), MAX_REGION_DEFAULT);
 		next = settings.output ? STATE_WAITING : STATE_OFF;
 		if (next == STATE_WAITING &&
 		    pthread_atfork(before_fork, parent_after_fork, child_after_fork))

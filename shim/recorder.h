@@ -22,6 +22,7 @@ struct recorder_settings {
 	unsigned origins;   /* bit a recorded enum origin */
 	int origin_name;    /* enum origin to note for recorded images, or -1: the one found */
 	uint64_t per_class; /* launches to record of each kernel and shape class */
+	uint64_t max_region_bytes; /* larger regions get no contents */
 };
 
 extern pthread_mutex_t recorder_load_lock, recorder_table_lock;

@@ -28,7 +28,8 @@ static bool address_range(CUdeviceptr address, uint64_t *base, uint64_t *size)
 
 static enum memory_kind memory_kind_of(CUdeviceptr address)
 {
-	unsigned type = 0, managed = 0;
+	uint64_t managed = 0;
+	unsigned type = 0;
 
 	if (real.cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address) ==
 		    CUDA_SUCCESS &&
@@ -58,12 +59,27 @@ static void coalesce(struct record_region *region)
 	}
 }
 
+/* Only memory of cuMemAlloc can be shared the old way, and a pool's memory names its pool. */
+static bool plain_allocation(CUdeviceptr address)
+{
+	uint64_t legacy = 0; /* the manual does not say how wide: little-endian, zeroed */
+	CUmemoryPool pool = NULL;
+
+	if (real.cuPointerGetAttribute(&legacy, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
+				       address) == CUDA_SUCCESS &&
+	    legacy)
+		return true;
+	return real.cuPointerGetAttribute(&pool, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, address) ==
+		       CUDA_SUCCESS &&
+	       pool;
+}
+
 static void look_at_reservation(struct record_region *region)
 {
 	uint64_t base = 0;
 	size_t size = 0;
 
-	if (region->memory != MEMORY_ALLOCATION ||
+	if (region->memory != MEMORY_ALLOCATION || plain_allocation(region->base) ||
 	    real.cuPointerGetAttribute(&base, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
 				       region->base) != CUDA_SUCCESS ||
 	    real.cuPointerGetAttribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, region->base) !=

@@ -35,7 +35,8 @@ bool stream_wait(CUstream stream, double seconds, CUresult *result);
  * idle. A region that cannot be copied gets a note and no chunks; *complete is then false. 0 or
  * -errno of the writer.
  */
-int regions_store(struct regions *r, struct bundle_writer *w, CUstream stream, bool *complete);
+int regions_store(struct regions *r, struct bundle_writer *w, CUstream stream, uint64_t max_bytes,
+		  bool *complete);
 
 /*
  * Compares every region that has chunks with its memory now, stores what differs, and gives the

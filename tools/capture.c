@@ -177,10 +177,12 @@ static int set_variable(enum environment_id id, const char *value, struct error 
 static int set_settings(const struct capture_options *o, const char *output, struct error *err)
 {
 	_cleanup_free_ char *count = text_format("%llu", (unsigned long long)o->per_class);
+	_cleanup_free_ char *max_region =
+		text_format("%llu", (unsigned long long)o->max_region_bytes);
 	_cleanup_free_ char *facts = text_format("%s/facts.tsv", output);
 	int r;
 
-	if (!count || !facts)
+	if (!count || !max_region || !facts)
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory");
 	r = capture_facts_write(facts, o, err);
 	if (r >= 0)
@@ -191,6 +193,8 @@ static int set_settings(const struct capture_options *o, const char *output, str
 		r = set_variable(ENVIRONMENT_NO_DATA, o->no_data ? "1" : NULL, err);
 	if (r >= 0)
 		r = set_variable(ENVIRONMENT_PER_CLASS, count, err);
+	if (r >= 0)
+		r = set_variable(ENVIRONMENT_MAX_REGION, max_region, err);
 	if (r >= 0 && o->origin)
 		r = set_variable(ENVIRONMENT_ORIGIN, o->origin, err);
 	if (r >= 0 && o->origin_name)
@@ -227,8 +231,9 @@ static int prepare(const struct capture_options *o, const char *output, char **a
 
 	if (r >= 0)
 		r = check_origins("--origin-name", o->origin_name, true, err);
-	if (r >= 0 && !o->per_class)
-		r = error_set(err, EINVAL, ERROR_NO_OFFSET, "--per-class 0 would record nothing");
+	if (r >= 0 && (!o->per_class || !o->max_region_bytes))
+		r = error_set(err, EINVAL, ERROR_NO_OFFSET, "%s 0 would record nothing",
+			      o->per_class ? "--max-region" : "--per-class");
 	if (r >= 0)
 		r = choose_device(o->device, err);
 	if (r >= 0)
@@ -247,7 +252,8 @@ static int prepare(const struct capture_options *o, const char *output, char **a
 
 int verb_capture(const struct verb *verb, int argc, char **argv)
 {
-	struct capture_options o = {.device = "auto", .per_class = 1};
+	struct capture_options o = {
+		.device = "auto", .per_class = 1, .max_region_bytes = 4ull << 30};
 	const struct option_row rows[] = {
 		{OPTION_TEXT, "output", 'o', "DIR",
 		 "folder for the bundles, new or empty (default kernelab-DATE-TIME)", &o.output},
@@ -264,6 +270,9 @@ int verb_capture(const struct verb *verb, int argc, char **argv)
 		 &o.origin_name},
 		{OPTION_COUNT, "per-class", 0, "N",
 		 "launches to record of each kernel and shape class (default 1)", &o.per_class},
+		{OPTION_COUNT, "max-region", 0, "BYTES",
+		 "record no contents of an allocation larger than this (default 4G)",
+		 &o.max_region_bytes},
 		{OPTION_TEXT, "context", 0, "FILE",
 		 "answers about the model (kernelab context --template)", &o.context},
 		{OPTION_TEXT, "commit", 0, "COMMIT", "commit of the compiler under test",

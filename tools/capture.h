@@ -12,7 +12,7 @@
 struct capture_options {
 	const char *output, *origin, *origin_name, *context, *commit, *label, *device;
 	bool no_data, fresh_cache;
-	uint64_t per_class;
+	uint64_t per_class, max_region_bytes;
 };
 
 #define CAPTURE_FAILED         125
