@@ -13,6 +13,8 @@
 	  125)                                                                                     \
 	V("context", verb_context, "BUNDLE…",                                                      \
 	  "tell what is known of the model, and what is asked", 2)                                 \
+	V("diff", verb_diff, "BUNDLE…",                                                            \
+	  "replay under A and B, and put every family into a bucket", 2)                           \
 	V("ls", verb_ls, "BUNDLE…", "print the kernel suite of captures", 2)                       \
 	V("replay", verb_replay, "BUNDLE…", "run recorded launches under builds A and B", 2)       \
 	V("show", verb_show, "BUNDLE…", "print families or a launch of captures in detail", 2)     \

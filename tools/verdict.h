@@ -26,25 +26,16 @@ struct verdict_options {
 	}
 
 /* Rows for options_parse; v is a struct verdict_options. */
-#define VERDICT_OPTION_ROWS(v)                                                               \
-	{OPTION_TEXT,                                                                        \
-	 "json",                                                                             \
-	 0,                                                                                  \
-	 "FILE",                                                                             \
-	 "write the verdict as JSON (docs/report.schema.json); - is standard output",        \
-	 &(v).json},                                                                         \
-		{OPTION_TEXT,                                                                \
-		 "markdown",                                                                 \
-		 0,                                                                          \
-		 "FILE",                                                                     \
-		 "write it as Markdown for a pull request; - is standard output",            \
-		 &(v).markdown},                                                             \
-	{                                                                                    \
-		OPTION_COUNT, "fail-on", 0, "N",                                             \
-			"exit with status 1 if a family is in bucket N or above: 1, 2 or 3 " \
-			"(default)",                                                         \
-			&(v).fail_on                                                         \
-	}
+// clang-format off
+#define VERDICT_OPTION_ROWS(v)                                                                     \
+	{OPTION_TEXT, "json", 0, "FILE",                                                           \
+	 "write the verdict as JSON (docs/report.schema.json); - is standard output", &(v).json},  \
+	{OPTION_TEXT, "markdown", 0, "FILE",                                                       \
+	 "write it as Markdown for a pull request; - is standard output", &(v).markdown},          \
+	{OPTION_COUNT, "fail-on", 0, "N",                                                          \
+	 "exit with status 1 if a family is in bucket N or above: 1, 2 or 3 (default)",            \
+	 &(v).fail_on}
+// clang-format on
 
 /*
  * Checks the options and opens the reports, before any work is done. 0, or 2 after one line on

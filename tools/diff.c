@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* kernelab diff: replay under A and B, then the verdict; the result is kept only with -o. */
+#include "tools/verbs.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base.h"
+#include "lib/log.h"
+#include "tools/replay_rows.h"
+#include "tools/verdict.h"
+
+/* Exit status of an interrupted program, as the shell has it. */
+#define STATUS_INTERRUPTED 130
+
+/* A result that goes away: a folder of its own, so that nothing else can be in its place. */
+static struct {
+	char folder[512], file[600];
+	pid_t owner; /* a forked worker removes nothing */
+} temporary;
+
+static void temporary_remove(void)
+{
+	if (!temporary.folder[0] || temporary.owner != getpid())
+		return;
+	unlink(temporary.file);
+	rmdir(temporary.folder);
+	temporary.folder[0] = '\0';
+}
+
+/* unlink and rmdir are async-signal-safe; the signal then has its usual effect. */
+static void on_signal(int number)
+{
+	temporary_remove();
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+static int temporary_make(const struct verb *verb)
+{
+	const char *base = getenv("TMPDIR");
+	int n = snprintf(temporary.folder, sizeof(temporary.folder), "%s/kernelab-diff-XXXXXX",
+			 base && *base ? base : "/tmp");
+
+	if (n < 0 || (size_t)n >= sizeof(temporary.folder) || !mkdtemp(temporary.folder)) {
+		log_error("%s: no folder for the result in %s: %s (give -o FILE)", verb->name,
+			  base && *base ? base : "/tmp", strerror(errno));
+		temporary.folder[0] = '\0';
+		return 2;
+	}
+	temporary.owner = getpid();
+	snprintf(temporary.file, sizeof(temporary.file), "%s/result.klab", temporary.folder);
+	/* replay_run has handlers of its own and puts these back afterwards */
+	signal(SIGINT, on_signal);
+	signal(SIGTERM, on_signal);
+	signal(SIGHUP, on_signal);
+	return 0;
+}
+
+static int replay_and_report(const struct verb *verb, struct replay_options *o,
+			     struct verdict_options *v)
+{
+	char *result = (char *)o->result;
+	struct replay_summary summary;
+	struct error err;
+
+	if (replay_run(o, &summary, &err)) {
+		log_error("%s: %s", verb->name, err.message);
+		verdict_abandon(v);
+		return 2;
+	}
+	if (summary.interrupted) {
+		log_error("%s: interrupted%s%s", verb->name,
+			  temporary.folder[0] ? "" : "; what was replayed is in ",
+			  temporary.folder[0] ? "" : result);
+		verdict_abandon(v);
+		return STATUS_INTERRUPTED;
+	}
+	return verdict_report(verb, v, &result, 1);
+}
+
+int verb_diff(const struct verb *verb, int argc, char **argv)
+{
+	struct verdict_options v = VERDICT_OPTIONS_DEFAULT;
+	struct replay_options o;
+	const char *device = "auto";
+	char **operands;
+	int count, status;
+
+	replay_options_init(&o);
+	const struct option_row rows[] = {
+		REPLAY_OPTION_ROWS(o, device),
+		{OPTION_TEXT, "output", 'o', "FILE",
+		 "keep the result, for kernelab analyze; must not exist", &o.result},
+		VERDICT_OPTION_ROWS(v),
+		{.kind = OPTION_END},
+	};
+	if (options_parse(verb, rows, argc, argv, false, &operands, &count, &status) ==
+	    OPTIONS_EXIT)
+		return status;
+	if (replay_device_parse(device, &o.device)) {
+		log_error("%s: --device %s: auto, gpu or soft", verb->name, device);
+		return verb->usage_status;
+	}
+	if (!count || !o.b) {
+		log_error("%s: %s; see kernelab diff --help", verb->name,
+			  !count ? "no BUNDLE given" : "no source of side B given (--b)");
+		return verb->usage_status;
+	}
+	status = verdict_prepare(verb, &v);
+	if (status)
+		return status;
+	if (!o.result) {
+		status = temporary_make(verb);
+		if (status) {
+			verdict_abandon(&v);
+			return status;
+		}
+		o.result = temporary.file;
+	}
+	o.bundles = (const char *const *)operands;
+	o.bundle_count = (size_t)count;
+	o.argc = argc;
+	o.argv = argv;
+	status = replay_and_report(verb, &o, &v);
+	temporary_remove();
+	return status;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* The options of a replay, as replay and diff share them. */
+#ifndef TOOLS_REPLAY_ROWS_H
+#define TOOLS_REPLAY_ROWS_H
+
+#include "replay/replay.h"
+#include "tools/options.h"
+
+/* Rows for options_parse. o: struct replay_options; device: const char *, for replay_device_parse.
+ */
+// clang-format off
+#define REPLAY_OPTION_ROWS(o, device)                                                              \
+	{OPTION_TEXT, "b", 'b', "SOURCE",                                                          \
+	 "kernels of side B: a bundle, a folder of bundles, or recorded", &(o).b},                 \
+	{OPTION_TEXT, "a", 'a', "SOURCE",                                                          \
+	 "kernels of side A; default recorded: those of BUNDLE", &(o).a},                          \
+	{OPTION_TEXT, "family", 0, "REGEX", "only families whose entry name matches",              \
+	 &(o).family},                                                                             \
+	{OPTION_TEXT, "config", 0, "REGEX",                                                        \
+	 "only configs whose options match, as ls prints them", &(o).config},                      \
+	{OPTION_COUNT, "launch", 0, "SEQ", "only the launch of that number", &(o).launch},         \
+	{OPTION_COUNT, "repeats", 0, "N", "identical runs of A and of B; default 3",               \
+	 &(o).repeats},                                                                            \
+	{OPTION_COUNT, "repeats-max", 0, "N", "runs of A where A or B varies; default 20",         \
+	 &(o).repeats_max},                                                                        \
+	{OPTION_SECONDS, "timeout", 0, "SECONDS", "limit of one launch; default 60",               \
+	 &(o).timeout_s},                                                                          \
+	{OPTION_TEXT, "device", 0, "WHICH", "auto, gpu or soft; default auto", &(device)},         \
+	{OPTION_TEXT, "a-version", 0, "TEXT", "version of side A, for the report",                 \
+	 &(o).a_version},                                                                          \
+	{OPTION_TEXT, "a-commit", 0, "TEXT", "commit of side A", &(o).a_commit},                   \
+	{OPTION_TEXT, "b-version", 0, "TEXT", "version of side B", &(o).b_version},                \
+	{OPTION_TEXT, "b-commit", 0, "TEXT", "commit of side B", &(o).b_commit}
+// clang-format on
+
+#endif
