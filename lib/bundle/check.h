@@ -10,7 +10,8 @@
 
 /*
  * Checks one record of type `type`: address ranges do not wrap; key arrays have no entry, or one
- * for each chunk of their range. 0, or -EINVAL with err.
+ * for each chunk of their range; images and files are not larger than FORMAT_FILE_MAX. 0, or
+ * -EINVAL with err.
  */
 int check_record(uint32_t type, const void *record, struct error *err);
 

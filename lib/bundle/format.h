@@ -18,6 +18,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "structures are writte
 #define FORMAT_FOOTER_MAGIC 0x0a444e4542414c4bULL /* "KLABEND\n" */
 #define FORMAT_RECORD_MAX   (256u << 20)          /* payload bytes of a structured record */
 #define FORMAT_TEXT_MAX     (16u << 20)           /* bytes of one STR */
+#define FORMAT_FILE_MAX     (1u << 30)            /* bytes of an image or file */
 #define FORMAT_INDEX_MAX    (4ULL << 30)          /* payload bytes of the index */
 
 enum chunk_codec { CHUNK_ZERO = 0, CHUNK_LZ4 = 1, CHUNK_STORED = 2 };

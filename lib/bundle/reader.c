@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Opening a bundle: header, record list, decoding, look-up tables. */
+#include "lib/bundle/reader.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -10,7 +12,6 @@
 #include "lib/base.h"
 #include "lib/bundle/check.h"
 #include "lib/bundle/codec.h"
-#include "lib/bundle/reader.h"
 
 /*
  * Decoded records may take this many times the file's size: MessagePack is denser than structs, a

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Appends whole records to a bundle file. Runs in the recorded program: never prints, never ends
  * it. */
+#include "lib/bundle/writer.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -19,7 +21,6 @@
 #include "lib/bundle/chunk_table.h"
 #include "lib/bundle/codec.h"
 #include "lib/bundle/format.h"
-#include "lib/bundle/writer.h"
 
 struct bundle_writer {
 	int fd;

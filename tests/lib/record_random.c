@@ -57,10 +57,10 @@ static size_t array_count(enum random_fill fill, uint64_t *state)
 
 static struct bytes binary(struct arena *arena, size_t unit, enum random_fill fill, uint64_t *state)
 {
-	static const size_t counts[] = {1, 2, 15, 16, 255, 256, 65536};
-	size_t size =
-		counts[random_next(state) % (fill == RANDOM_SHORT ? 2 : ARRAY_LENGTH(counts))] *
-		unit;
+	/* 4096 keys are an image of 1 GiB, the most there may be */
+	static const size_t counts[] = {1, 2, 15, 16, 255, 256, 4096, 65536};
+	size_t known = ARRAY_LENGTH(counts) - (unit > 1);
+	size_t size = counts[random_next(state) % (fill == RANDOM_SHORT ? 2 : known)] * unit;
 	unsigned char *p = take(arena, size, 1);
 
 	for (size_t i = 0; i < size; i++)
@@ -141,11 +141,11 @@ static void make_valid(const struct codec_record *r, void *record)
 	if (!strcmp(r->name, "image")) {
 		struct record_image *i = record;
 
-		i->size = i->chunks.count ? i->chunks.count * CHUNK_BYTES - 7 : i->size;
+		i->size = i->chunks.count ? i->chunks.count * CHUNK_BYTES - 7 : i->size >> 34;
 	} else if (!strcmp(r->name, "file")) {
 		struct record_file *f = record;
 
-		f->size = f->chunks.count ? f->chunks.count * CHUNK_BYTES - 7 : f->size;
+		f->size = f->chunks.count ? f->chunks.count * CHUNK_BYTES - 7 : f->size >> 34;
 	} else if (!strcmp(r->name, "region")) {
 		struct record_region *g = record;
 

@@ -2,11 +2,14 @@
 /* Small bundles cut and flipped at every byte: never a crash, never silently other contents. */
 #include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -277,6 +280,73 @@ static void zeros_at_the_end(void **state)
 	specimen_free(&s);
 }
 
+/* ---- killed ---- */
+
+/* Facts with their number, each behind a chunk of its own; ends only by a signal. */
+static void write_until_killed(const char *path, int ready)
+{
+	struct bundle_writer *w;
+
+	if (bundle_writer_open(&w, path, BUNDLE_CAPTURE))
+		_exit(1);
+	for (uint64_t i = 0;; i++) {
+		char name[32], noise[5000];
+		struct record_fact fact = {.name = name};
+		struct hash128 key;
+
+		for (size_t j = 0; j < sizeof(noise); j++)
+			noise[j] = (char)((i + 1) * (j * j + 7) >> 5);
+		snprintf(name, sizeof(name), "%llu", (unsigned long long)i);
+		if (bundle_put_chunk(w, noise, sizeof(noise), &key) || bundle_put_fact(w, &fact))
+			_exit(1);
+		if (i == 3 && write(ready, "", 1) != 1)
+			_exit(1);
+		if (i == 20000) /* the parent is late: wait for it */
+			pause();
+	}
+}
+
+static void check_killed(const char *path)
+{
+	uint64_t chunks, raw, stored;
+	struct bundle *b;
+	struct error err;
+
+	if (bundle_open(&b, path, &err))
+		fail_msg("%s", err.message);
+	assert_false(b->complete);
+	assert_true(b->facts.count > 3);
+	for (size_t i = 0; i < b->facts.count; i++)
+		assert_int_equal(strtoull(b->facts.items[i].name, NULL, 10), i);
+	bundle_chunk_totals(b, &chunks, &raw, &stored);
+	assert_in_range(chunks, b->facts.count, b->facts.count + 1);
+	bundle_close(b);
+}
+
+static void kill_9(void **state)
+{
+	for (int round = 0; round < 20; round++) {
+		_cleanup_free_ char *path = scratch_path("killed.klab");
+		int ready[2], status;
+		char byte;
+		pid_t child;
+
+		assert_int_equal(pipe(ready), 0);
+		child = fork();
+		if (!child)
+			write_until_killed(path, ready[1]);
+		close(ready[1]);
+		assert_int_equal(read(ready[0], &byte, 1), 1);
+		close(ready[0]);
+		usleep((useconds_t)round * 137);
+		kill(child, SIGKILL);
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+		check_killed(path);
+		unlink(path);
+	}
+}
+
 static void what_is_no_bundle(void **state)
 {
 	_cleanup_free_ char *path = scratch_path("no.klab");
@@ -299,8 +369,11 @@ static void what_is_no_bundle(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cut_at_every_byte),       cmocka_unit_test(flip_at_every_byte),
-		cmocka_unit_test(bytes_behind_the_footer), cmocka_unit_test(zeros_at_the_end),
+		cmocka_unit_test(cut_at_every_byte),
+		cmocka_unit_test(flip_at_every_byte),
+		cmocka_unit_test(bytes_behind_the_footer),
+		cmocka_unit_test(zeros_at_the_end),
+		cmocka_unit_test(kill_9),
 		cmocka_unit_test(what_is_no_bundle),
 	};
 

@@ -102,6 +102,7 @@ static const struct bad_payload bad_payloads[] = {
 	P(AFTER, "\x81\x02\xcf\xff\xff\xff\xff\xff\xff\xff\xff", "no signed 64-bit number", -1),
 	P(AFTER, "\x81\x04\x91\x90", "change record", 3),
 	P(TRIAL, "\x81\x07\x01", "an unsigned number where a float", 2),
+	P(FILE, "\x81\x04\xce\x40\x00\x00\x01", "file of 1073741825 bytes", -1),
 	P(LAUNCH, "\x81\x0e\x91\x82\x01\xcf\xff\xff\xff\xff\xff\xff\xff\xff\x02\x02",
 	  "reach beyond the address space", -1),
 	P(IMAGE,
