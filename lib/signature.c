@@ -61,7 +61,8 @@ static bool read_type(struct ir *ir, struct span *out)
 	while (!ir_end(ir)) {
 		char c = ir_peek(ir);
 
-		if (c == ',' || c == ')' || c == '{' || (c == 'l' && ir_begins(ir, ir->at, "loc(")))
+		if (c == ',' || c == ')' || c == '{' || c == '%' ||
+		    (c == 'l' && ir_begins(ir, ir->at, "loc(")))
 			break;
 		if (c == '"'                             ? !ir_string(ir, NULL)
 		    : (c == '<' || c == '(' || c == '[') ? !ir_bracket(ir)

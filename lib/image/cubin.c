@@ -105,8 +105,9 @@ static int read_sections(struct image *im, struct error *err)
 {
 	size_t names;
 
-	if (elf_getshdrnum(im->elf, &im->section_count) || elf_getshdrstrndx(im->elf, &names))
-		return damaged(err, ERROR_NO_OFFSET, "no section headers");
+	if (elf_getshdrnum(im->elf, &im->section_count) || !im->section_count ||
+	    elf_getshdrstrndx(im->elf, &names))
+		return damaged(err, ERROR_NO_OFFSET, "no section headers: the file is cut off");
 	im->sections = calloc(im->section_count + 1, sizeof(*im->sections));
 	if (!im->sections)
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for a cubin");

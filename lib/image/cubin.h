@@ -13,7 +13,12 @@
 
 struct cubin_kernel {
 	char *entry;
-	struct record_param *params; /* in order; .nv.info KPARAM_INFO or KPARAM_INFO_V2 */
+	/*
+	 * In order; .nv.info KPARAM_INFO or KPARAM_INFO_V2. Offsets are those of the machine code,
+	 * aligned together with the place of the parameters in the constant bank: a 64-aligned
+	 * descriptor that PTX lays out at 0 is at 48 on sm_90, at 32 on sm_80, at 0 on sm_100.
+	 */
+	struct record_param *params;
 	size_t param_count;
 	uint32_t params_bytes;
 	uint32_t registers;           /* 0 if not stated */

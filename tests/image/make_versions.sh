@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Makes tests/data/image/versions: the same kernel compiled by several Triton versions of PyPI.
+# Makes tests/data/image/versions, the same kernel compiled by several Triton versions of PyPI, and
+# the cubins in tests/data/image/cubins.
 # Usage: make_versions.sh FOLDER-FOR-VIRTUAL-ENVIRONMENTS; needs python3 and the network, no GPU.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -36,3 +37,19 @@ for version in 3.0.0 3.2.0 3.3.1 3.4.0 3.5.1 3.9.0; do
 	compile "triton-$version" "triton==$version" kernel_version.py
 done
 compile fbtriton-3.7.4 fbtriton==3.7.4 kernel_tlx.py
+
+# Cubins with known parameters and memory, by the ptxas that a Triton package brings.
+assemble() {
+	bin=$(echo "$venvs/triton-$1"/lib/python3*/site-packages/triton/backends/nvidia/bin)
+	"$bin/$2" -arch "$3" "$out/../cubins/$4.ptx" -o "$out/../cubins/$5.cubin"
+}
+assemble 3.3.1 ptxas sm_80 memory memory-12.4-sm_80
+assemble 3.5.1 ptxas sm_90 memory memory-12.8-sm_90
+assemble 3.9.0 ptxas-blackwell sm_90 memory memory-13.4-sm_90
+assemble 3.9.0 ptxas-blackwell sm_100 memory memory-13.4-sm_100
+assemble 3.3.1 ptxas sm_90 params params-12.4-sm_90
+assemble 3.9.0 ptxas-blackwell sm_90 params params-13.4-sm_90
+sed 's/0f40400000/0f40500000/' "$out/../cubins/memory.ptx" >"$work/table.ptx"
+cp "$work/table.ptx" "$out/../cubins/table.ptx"
+assemble 3.5.1 ptxas sm_90 table table-12.8-sm_90
+rm "$out/../cubins/table.ptx"
