@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* atom and red: one lane after the other, in ascending order, on the thread that runs the launch. */
+/* atom and red: one lane after the other, in ascending order, on the thread that runs the launch.
+ */
 #include <string.h>
 
 #include "softgpu/number.h"

@@ -69,8 +69,8 @@ bool run_barrier(const struct run *r, uint32_t mask)
 				 "barrier of %u threads: no multiple of 32", threads);
 	b->expected = threads;
 	/* With a thread count a whole warp counts as 32 even if it has fewer lanes. */
-	b->arrived += threads && mask == r->w->live ? WARP_LANES
-						    : (uint32_t)__builtin_popcount(mask);
+	b->arrived +=
+		threads && mask == r->w->live ? WARP_LANES : (uint32_t)__builtin_popcount(mask);
 	b->count += (uint32_t)__builtin_popcount(run_predicate(r, i->c) & mask);
 	if (i->mode == BARRIER_ARRIVE) {
 		r->g->pc++;

@@ -46,8 +46,8 @@ static int declare_register(struct parser *p, enum type type, struct slice name,
 static enum type type_named(struct slice name)
 {
 	for (unsigned t = 1; t < TYPE_COUNT; t++)
-		if (name.size && slice_is((struct slice){name.text + 1, name.size - 1},
-					  type_name((enum type)t)))
+		if (name.size &&
+		    slice_is((struct slice){name.text + 1, name.size - 1}, type_name((enum type)t)))
 			return (enum type)t;
 	return TYPE_NONE;
 }
@@ -58,8 +58,8 @@ static int parse_registers(struct parser *p)
 	struct slice name = scan_name(&p->scan, true);
 	enum type type = type_named(name);
 
-	if (type == TYPE_NONE || (type != TYPE_PRED && type_bytes(type) < 2 &&
-				  type != TYPE_B8 && type != TYPE_U8 && type != TYPE_S8))
+	if (type == TYPE_NONE || (type != TYPE_PRED && type_bytes(type) < 2 && type != TYPE_B8 &&
+				  type != TYPE_U8 && type != TYPE_S8))
 		return parser_error(p, ENOTSUP, "registers of type %.*s", (int)name.size,
 				    name.text);
 	do {

@@ -88,8 +88,8 @@ static void match(const struct run *r, uint32_t mask)
 	for (unsigned l = 0; l < WARP_LANES; l++) {
 		values[l] = 0;
 		for (unsigned k = 0; k < WARP_LANES; k++) {
-			bool same = wide ? long_values[l] == long_values[k]
-					 : narrow[l] == narrow[k];
+			bool same =
+				wide ? long_values[l] == long_values[k] : narrow[l] == narrow[k];
 
 			if (same && mask >> k & 1)
 				values[l] |= 1u << k;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fuses mul + add (and mul + sub) of f32 and f64 into fma as ptxas does by default. Conservative:
- * only where the product is written once and read once in its function, both unguarded and without a
- * rounding modifier, in one basic block, with equal .ftz, no .sat on the product, and the factors
+ * only where the product is written once and read once in its function, both unguarded and without
+ * a rounding modifier, in one basic block, with equal .ftz, no .sat on the product, and the factors
  * unchanged in between. ptxas may fuse more: with it equality is measured, not promised.
  */
 #include <errno.h>
@@ -59,6 +59,8 @@ static unsigned register_fields(const struct instruction *i)
 		return WRITES_D;
 	case CODE_LOAD:
 	case CODE_STORE:
+	case CODE_LOAD_MATRIX:
+	case CODE_STORE_MATRIX:
 		return i->base == BASE_OPERAND ? READS_A : 0;
 	case CODE_ATOMIC:
 		return (i->base == BASE_OPERAND ? READS_A : 0) |
@@ -91,6 +93,9 @@ static unsigned extra_registers(const struct instruction *i)
 	case CODE_UNPACK:
 	case CODE_LOAD:
 	case CODE_STORE:
+	case CODE_LOAD_MATRIX:
+	case CODE_STORE_MATRIX:
+	case CODE_MMA:
 		return i->count;
 	case CODE_ATOMIC:
 		return 2u * i->count;
@@ -112,6 +117,7 @@ static void note_all(const struct ptx_program *g, struct use *uses, const struct
 			note(uses, fields[k], false, pc);
 	for (unsigned k = 0; k < extras; k++) {
 		bool writes = i->code == CODE_LOAD || i->code == CODE_UNPACK ||
+			      i->code == CODE_LOAD_MATRIX || (i->code == CODE_MMA && k < i->mode) ||
 			      (i->code == CODE_ATOMIC && k < i->count);
 
 		note(uses, g->extras[i->extras + k], writes, pc);

@@ -147,8 +147,8 @@ int decode_predicate_destination(struct parser *p, const struct operand *o, uint
 int decode_count(struct parser *p, unsigned count, unsigned least, unsigned most)
 {
 	if (count < least || count > most)
-		return parser_error(p, EINVAL, "%u operands where %u to %u are needed", count, least,
-				    most);
+		return parser_error(p, EINVAL, "%u operands where %u to %u are needed", count,
+				    least, most);
 	return 0;
 }
 

@@ -12,6 +12,9 @@ int decode_predicate(struct parser *p, const struct operand *o, uint32_t *out);
 /* p or p|q; what is not there goes to the sink. */
 int decode_predicate_destination(struct parser *p, const struct operand *o, uint32_t *first,
 				 uint32_t *second);
+/* Address operand into a, offset, base, wide_address and space. */
+int decode_address(struct parser *p, const struct operand *o, enum space space,
+		   struct instruction *out);
 int decode_count(struct parser *p, unsigned count, unsigned least, unsigned most);
 uint32_t spelling_flags(const struct spelling *s);
 

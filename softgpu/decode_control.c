@@ -60,7 +60,8 @@ static int call_list(struct parser *p, uint32_t *count)
 	return scan_take(&p->scan, ')') ? 0 : parser_error(p, EINVAL, "missing )");
 }
 
-/* extras: number of results and arguments, then their places and sizes. Resolved by finish_calls. */
+/* extras: number of results and arguments, then their places and sizes. Resolved by finish_calls.
+ */
 int build_call(struct parser *p, const struct opcode *o, const struct spelling *s,
 	       const struct operand *operands, unsigned count, struct instruction *out)
 {
@@ -102,7 +103,10 @@ int build_barrier(struct parser *p, const struct opcode *o, const struct spellin
 {
 	bool reduces = o->mode >= BARRIER_POPC;
 	unsigned first = reduces ? 1 : 0, last = count - (reduces ? 1 : 0);
-	int r = decode_count(p, count, reduces ? 3 : o->mode == BARRIER_ARRIVE ? 2 : 1,
+	int r = decode_count(p, count,
+			     reduces                     ? 3
+			     : o->mode == BARRIER_ARRIVE ? 2
+							 : 1,
 			     reduces ? 4 : 2);
 
 	out->mode = o->mode;
@@ -139,7 +143,8 @@ int build_shuffle(struct parser *p, const struct opcode *o, const struct spellin
 
 	if (r)
 		return r;
-	out->mode = (uint8_t)(SHUFFLE_UP + (spelling_find(s, MODIFIER_UP, MODIFIER_IDX) - MODIFIER_UP));
+	out->mode =
+		(uint8_t)(SHUFFLE_UP + (spelling_find(s, MODIFIER_UP, MODIFIER_IDX) - MODIFIER_UP));
 	out->e = PREDICATE_SINK << 1;
 	if (value.has_second) {
 		value.kind = OPERAND_SINK;

@@ -24,9 +24,8 @@ static enum space spelled_space(const struct spelling *s)
 	}
 }
 
-/* Address operand into a, offset, base, wide_address and space. */
-static int decode_address(struct parser *p, const struct operand *o, enum space space,
-			  struct instruction *out)
+int decode_address(struct parser *p, const struct operand *o, enum space space,
+		   struct instruction *out)
 {
 	if (o->kind != OPERAND_ADDRESS)
 		return parser_error(p, EINVAL, "address expected");
@@ -280,7 +279,7 @@ static int symbol_to_generic(struct parser *p, const struct operand *o, enum spa
 		out->a = (uint32_t)s->offset;
 		return 0;
 	}
-	out->offset += (int64_t)(space == SPACE_SHARED	? WINDOW_SHARED
+	out->offset += (int64_t)(space == SPACE_SHARED  ? WINDOW_SHARED
 				 : space == SPACE_LOCAL ? WINDOW_LOCAL
 							: WINDOW_PARAM);
 	if (s->dynamic_shared) {
@@ -357,8 +356,8 @@ int build_copy_async(struct parser *p, const struct opcode *o, const struct spel
 	out->flags = OPERAND_NONE;
 	if (count > 3 && operands[3].kind == OPERAND_REGISTER && operands[3].reg.type == TYPE_PRED)
 		return decode_predicate(p, &operands[3], &out->flags);
-	if (count > 3 && !(operands[3].kind == OPERAND_REGISTER &&
-			   type_bytes(operands[3].reg.type) == 8))
+	if (count > 3 &&
+	    !(operands[3].kind == OPERAND_REGISTER && type_bytes(operands[3].reg.type) == 8))
 		return decode_source(p, &operands[3], TYPE_U32, &out->c);
 	return 0;
 }

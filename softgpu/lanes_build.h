@@ -12,7 +12,7 @@
 #define LANES_JOIN2(a, b, c) a##b##c
 #define LANES_JOIN(a, b, c)  LANES_JOIN2(a, b, c)
 #define LANES_NAME(name)     LANES_JOIN(name, _, LANES_ISA)
-#define LANES_TABLE	     LANES_JOIN(lane_table, _, LANES_ISA)
+#define LANES_TABLE          LANES_JOIN(lane_table, _, LANES_ISA)
 
 #define X(name) lane_function LANES_NAME(name);
 LANE_FUNCTIONS(X)
@@ -29,48 +29,47 @@ extern const struct lane_table LANES_TABLE;
 #define EACH_LANE _Pragma("GCC ivdep") for (int l = 0; l < 32; l++)
 #endif
 
-#define LANES(name)                                                                                \
-	void LANES_NAME(name)(void *dv, const void *const *s, uint32_t flags)
+#define LANES(name) void LANES_NAME(name)(void *dv, const void *const *s, uint32_t flags)
 
 /* One expression over sources a, b, c (of the types given), result of type T. */
-#define LANES_1(name, T, A, expression)                                                            \
-	LANES(name)                                                                                \
-	{                                                                                          \
-		T *d = dv;                                                                         \
-		const A *pa = s[0];                                                                \
-		EACH_LANE                                                                          \
-		{                                                                                  \
-			A a = pa[l];                                                               \
-			d[l] = (T)(expression);                                                    \
-		}                                                                                  \
+#define LANES_1(name, T, A, expression)         \
+	LANES(name)                             \
+	{                                       \
+		T *d = dv;                      \
+		const A *pa = s[0];             \
+		EACH_LANE                       \
+		{                               \
+			A a = pa[l];            \
+			d[l] = (T)(expression); \
+		}                               \
 	}
-#define LANES_2(name, T, A, B, expression)                                                         \
-	LANES(name)                                                                                \
-	{                                                                                          \
-		T *d = dv;                                                                         \
-		const A *pa = s[0];                                                                \
-		const B *pb = s[1];                                                                \
-		EACH_LANE                                                                          \
-		{                                                                                  \
-			A a = pa[l];                                                               \
-			B b = pb[l];                                                               \
-			d[l] = (T)(expression);                                                    \
-		}                                                                                  \
+#define LANES_2(name, T, A, B, expression)      \
+	LANES(name)                             \
+	{                                       \
+		T *d = dv;                      \
+		const A *pa = s[0];             \
+		const B *pb = s[1];             \
+		EACH_LANE                       \
+		{                               \
+			A a = pa[l];            \
+			B b = pb[l];            \
+			d[l] = (T)(expression); \
+		}                               \
 	}
-#define LANES_3(name, T, A, B, C, expression)                                                      \
-	LANES(name)                                                                                \
-	{                                                                                          \
-		T *d = dv;                                                                         \
-		const A *pa = s[0];                                                                \
-		const B *pb = s[1];                                                                \
-		const C *pc = s[2];                                                                \
-		EACH_LANE                                                                          \
-		{                                                                                  \
-			A a = pa[l];                                                               \
-			B b = pb[l];                                                               \
-			C c = pc[l];                                                               \
-			d[l] = (T)(expression);                                                    \
-		}                                                                                  \
+#define LANES_3(name, T, A, B, C, expression)   \
+	LANES(name)                             \
+	{                                       \
+		T *d = dv;                      \
+		const A *pa = s[0];             \
+		const B *pb = s[1];             \
+		const C *pc = s[2];             \
+		EACH_LANE                       \
+		{                               \
+			A a = pa[l];            \
+			B b = pb[l];            \
+			C c = pc[l];            \
+			d[l] = (T)(expression); \
+		}                               \
 	}
 
 typedef uint32_t u32;

@@ -153,7 +153,7 @@ static uint64_t to_integer(struct value v, enum type to, enum type from, uint32_
 
 		if (x != x)
 			return from != TYPE_F64 && bits != 64 ? 0 : 1ull << (bits - 1);
-		i = x >= 1.8446744073709552e19	  ? high
+		i = x >= 1.8446744073709552e19    ? high
 		    : x <= -1.8446744073709552e19 ? low
 						  : (__int128)x;
 	}
@@ -236,8 +236,8 @@ LANES(cvt_any)
 
 	for (int l = 0; l < 32; l++) {
 		struct value v = load(s[0], l, from);
-		uint64_t r = to_number ? to_float(v, to, from, flags)
-				       : to_integer(v, to, from, flags);
+		uint64_t r =
+			to_number ? to_float(v, to, from, flags) : to_integer(v, to, from, flags);
 
 		if (type_is_wide(to))
 			((u64 *)dv)[l] = r;
@@ -293,14 +293,16 @@ const struct lane_table LANES_TABLE = {
 #define LANES_TEXT2(x) #x
 #define LANES_TEXT(x)  LANES_TEXT2(x)
 	.name = LANES_TEXT(LANES_ISA),
-	.functions = {
+	.functions =
+		{
 #define X(name) LANES_NAME(name),
-		LANE_FUNCTIONS(X)
+			LANE_FUNCTIONS(X)
 #undef X
-	},
-	.compares = {
+		},
+	.compares =
+		{
 #define X(name) LANES_NAME(name),
-		COMPARE_FUNCTIONS(X)
+			COMPARE_FUNCTIONS(X)
 #undef X
-	},
+		},
 };

@@ -31,8 +31,8 @@ static inline float negated(float x, uint32_t flags, uint32_t which)
 /* The sign of an exact zero sum: + unless rounding down. */
 static inline float add_directed(double a, double b, uint32_t flags)
 {
-	if (a + b == 0.0 && (flags & LANE_ROUND_MASK) == LANE_RM && !(a == 0.0 && b == 0.0 &&
-								      !signbit(a) && !signbit(b)))
+	if (a + b == 0.0 && (flags & LANE_ROUND_MASK) == LANE_RM &&
+	    !(a == 0.0 && b == 0.0 && !signbit(a) && !signbit(b)))
 		return -0.0f;
 	return f32_round(f64_add_odd(a, b), flags);
 }
@@ -108,7 +108,8 @@ LANES(div_f32)
 			d[l] = out(f32_round(f64_div_odd(in(a[l], flags), in(b[l], flags)), flags),
 				   flags);
 }
-/* div.approx and div.full: the quotient in double, rounded: never further off than the GPU's 2 ulp. */
+/* div.approx and div.full: the quotient in double, rounded: never further off than the GPU's 2 ulp.
+ */
 LANES(div_approx_f32)
 {
 	float *d = dv;
@@ -146,7 +147,8 @@ LANES(rsqrt_f32)
 	EACH_LANE d[l] = out((float)(1.0 / __builtin_sqrt((double)in(a[l], flags))), flags);
 }
 
-/* 2^x for |x| < 2000 in double, relative error below 1e-16 before the last rounding: Taylor on ±1/2. */
+/* 2^x for |x| < 2000 in double, relative error below 1e-16 before the last rounding: Taylor on
+ * ±1/2. */
 static inline double exp2_double(double x)
 {
 	static const double c[] = {1.0,
@@ -184,15 +186,15 @@ LANES(ex2_f32)
 		d[l] = out(x != x ? x : (float)exp2_double(y), flags);
 	}
 }
-#define APPROXIMATE(name, expression)                                                              \
-	LANES(name)                                                                                \
-	{                                                                                          \
-		float *d = dv;                                                                     \
-		const float *a = s[0];                                                             \
-		for (int l = 0; l < 32; l++) {                                                     \
-			double x = in(a[l], flags);                                                \
-			d[l] = out((float)(expression), flags);                                    \
-		}                                                                                  \
+#define APPROXIMATE(name, expression)                           \
+	LANES(name)                                             \
+	{                                                       \
+		float *d = dv;                                  \
+		const float *a = s[0];                          \
+		for (int l = 0; l < 32; l++) {                  \
+			double x = in(a[l], flags);             \
+			d[l] = out((float)(expression), flags); \
+		}                                               \
 	}
 APPROXIMATE(lg2_f32, log2(x))
 APPROXIMATE(sin_f32, sin(x))
@@ -217,44 +219,44 @@ static inline float magnitude(float x, uint32_t flags)
 {
 	return flags & LANE_XORSIGN ? f32_from(f32_bits(x) & 0x7fffffffu) : x;
 }
-#define EXTREME_F32(name, f)                                                                       \
-	LANES_2(name, float, float, float,                                                         \
-		xorsign(f(magnitude(in(a, flags), flags), magnitude(in(b, flags), flags),          \
-			  (flags & LANE_NAN) != 0),                                                \
+#define EXTREME_F32(name, f)                                                              \
+	LANES_2(name, float, float, float,                                                \
+		xorsign(f(magnitude(in(a, flags), flags), magnitude(in(b, flags), flags), \
+			  (flags & LANE_NAN) != 0),                                       \
 			a, b, flags))
 EXTREME_F32(min_f32, f32_min)
 EXTREME_F32(max_f32, f32_max)
 
-/* ---- f64: the host's arithmetic is IEEE. Directed roundings set the host's mode for one warp. ---- */
+/* ---- f64: the host's arithmetic is IEEE. Directed roundings set the host's mode for one warp.
+ * ---- */
 static const int host_modes[4] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
-#define LANES_F64(name, sources, expression)                                                       \
-	static __attribute__((noinline)) void name##_loop(double *d, const double *const *s,       \
-							  uint32_t flags)                          \
-	{                                                                                          \
-		const double *pa = s[0], *pb = s[sources > 1], *pc = s[sources > 2 ? 2 : 0];       \
-		EACH_LANE                                                                          \
-		{                                                                                  \
-			double a = pa[l], b = pb[l], c = pc[l];                                    \
-			(void)b;                                                                   \
-			(void)c;                                                                   \
-			d[l] = expression;                                                         \
-			if (flags & LANE_SAT)                                                      \
-				d[l] = f64_saturate(d[l]);                                         \
-		}                                                                                  \
-	}                                                                                          \
-	LANES(name)                                                                                \
-	{                                                                                          \
-		uint32_t mode = flags & LANE_ROUND_MASK;                                           \
-		if (mode)                                                                          \
-			fesetround(host_modes[mode]);                                              \
-		name##_loop(dv, (const double *const *)s, flags);                                  \
-		if (mode)                                                                          \
-			fesetround(FE_TONEAREST);                                                  \
+#define LANES_F64(name, sources, expression)                                                 \
+	static __attribute__((noinline)) void name##_loop(double *d, const double *const *s, \
+							  uint32_t flags)                    \
+	{                                                                                    \
+		const double *pa = s[0], *pb = s[sources > 1], *pc = s[sources > 2 ? 2 : 0]; \
+		EACH_LANE                                                                    \
+		{                                                                            \
+			double a = pa[l], b = pb[l], c = pc[l];                              \
+			(void)b;                                                             \
+			(void)c;                                                             \
+			d[l] = expression;                                                   \
+			if (flags & LANE_SAT)                                                \
+				d[l] = f64_saturate(d[l]);                                   \
+		}                                                                            \
+	}                                                                                    \
+	LANES(name)                                                                          \
+	{                                                                                    \
+		uint32_t mode = flags & LANE_ROUND_MASK;                                     \
+		if (mode)                                                                    \
+			fesetround(host_modes[mode]);                                        \
+		name##_loop(dv, (const double *const *)s, flags);                            \
+		if (mode)                                                                    \
+			fesetround(FE_TONEAREST);                                            \
 	}
 LANES_F64(add_f64, 2, a + (flags & LANE_NEG_C ? -b : b))
-LANES_F64(mul_f64, 2, a * b)
-LANES_F64(fma_f64, 3,
-	  __builtin_fma(flags & LANE_NEG_A ? -a : a, b, flags & LANE_NEG_C ? -c : c))
+LANES_F64(mul_f64, 2, a *b)
+LANES_F64(fma_f64, 3, __builtin_fma(flags &LANE_NEG_A ? -a : a, b, flags &LANE_NEG_C ? -c : c))
 LANES_F64(div_f64, 2, a / b)
 LANES_F64(rcp_f64, 1, 1.0 / a)
 LANES_F64(sqrt_f64, 1, __builtin_sqrt(a))
@@ -342,10 +344,10 @@ static inline void half_loop(u32 *d, const u32 *a, const u32 *b, const u32 *c, u
 				: low;
 	}
 }
-#define HALF(name, sources, operation)                                                             \
-	LANES(name)                                                                                \
-	{                                                                                          \
-		half_loop(dv, s[0], s[sources > 1], s[sources > 2 ? 2 : 0], flags, operation);     \
+#define HALF(name, sources, operation)                                                         \
+	LANES(name)                                                                            \
+	{                                                                                      \
+		half_loop(dv, s[0], s[sources > 1], s[sources > 2 ? 2 : 0], flags, operation); \
 	}
 HALF(add_f16, 2, HALF_ADD)
 HALF(mul_f16, 2, HALF_MUL)
@@ -362,54 +364,54 @@ LANES_1(abs_f16, u32, u32, a & ~half_sign_mask(flags))
 LANES_1(neg_f16, u32, u32, a ^ half_sign_mask(flags))
 
 /* ---- setp and testp ---- */
-#define COMPARE_LOOP(expression)                                                                   \
-	EACH_LANE                                                                                  \
-	{                                                                                          \
-		x = LOAD(pa[l]);                                                                   \
-		y = LOAD(pb[l]);                                                                   \
-		m |= (u32)(expression) << l;                                                       \
-	}                                                                                          \
+#define COMPARE_LOOP(expression)             \
+	EACH_LANE                            \
+	{                                    \
+		x = LOAD(pa[l]);             \
+		y = LOAD(pb[l]);             \
+		m |= (u32)(expression) << l; \
+	}                                    \
 	break
 #define UNORDERED (x != x || y != y)
-#define COMPARE_FLOAT(name, T, V)                                                                  \
-	uint32_t LANES_NAME(name)(const void *av, const void *bv, uint32_t flags)                  \
-	{                                                                                          \
-		const T *pa = av, *pb = bv;                                                        \
-		bool ftz = flags & LANE_COMPARE_FTZ;                                               \
-		V x, y;                                                                            \
-		u32 m = 0;                                                                         \
-		(void)ftz;                                                                         \
-		switch (flags & LANE_COMPARE_MASK) {                                               \
-		case COMPARE_EQ:                                                                   \
-			COMPARE_LOOP(x == y);                                                      \
-		case COMPARE_NE:                                                                   \
-			COMPARE_LOOP(x < y || x > y);                                              \
-		case COMPARE_LT:                                                                   \
-			COMPARE_LOOP(x < y);                                                       \
-		case COMPARE_LE:                                                                   \
-			COMPARE_LOOP(x <= y);                                                      \
-		case COMPARE_GT:                                                                   \
-			COMPARE_LOOP(x > y);                                                       \
-		case COMPARE_GE:                                                                   \
-			COMPARE_LOOP(x >= y);                                                      \
-		case COMPARE_EQU:                                                                  \
-			COMPARE_LOOP(!(x < y || x > y));                                           \
-		case COMPARE_NEU:                                                                  \
-			COMPARE_LOOP(x != y);                                                      \
-		case COMPARE_LTU:                                                                  \
-			COMPARE_LOOP(!(x >= y));                                                   \
-		case COMPARE_LEU:                                                                  \
-			COMPARE_LOOP(!(x > y));                                                    \
-		case COMPARE_GTU:                                                                  \
-			COMPARE_LOOP(!(x <= y));                                                   \
-		case COMPARE_GEU:                                                                  \
-			COMPARE_LOOP(!(x < y));                                                    \
-		case COMPARE_NUM:                                                                  \
-			COMPARE_LOOP(!UNORDERED);                                                  \
-		default:                                                                           \
-			COMPARE_LOOP(UNORDERED);                                                   \
-		}                                                                                  \
-		return m;                                                                          \
+#define COMPARE_FLOAT(name, T, V)                                                 \
+	uint32_t LANES_NAME(name)(const void *av, const void *bv, uint32_t flags) \
+	{                                                                         \
+		const T *pa = av, *pb = bv;                                       \
+		bool ftz = flags & LANE_COMPARE_FTZ;                              \
+		V x, y;                                                           \
+		u32 m = 0;                                                        \
+		(void)ftz;                                                        \
+		switch (flags & LANE_COMPARE_MASK) {                              \
+		case COMPARE_EQ:                                                  \
+			COMPARE_LOOP(x == y);                                     \
+		case COMPARE_NE:                                                  \
+			COMPARE_LOOP(x<y || x> y);                                \
+		case COMPARE_LT:                                                  \
+			COMPARE_LOOP(x < y);                                      \
+		case COMPARE_LE:                                                  \
+			COMPARE_LOOP(x <= y);                                     \
+		case COMPARE_GT:                                                  \
+			COMPARE_LOOP(x > y);                                      \
+		case COMPARE_GE:                                                  \
+			COMPARE_LOOP(x >= y);                                     \
+		case COMPARE_EQU:                                                 \
+			COMPARE_LOOP(!(x < y || x > y));                          \
+		case COMPARE_NEU:                                                 \
+			COMPARE_LOOP(x != y);                                     \
+		case COMPARE_LTU:                                                 \
+			COMPARE_LOOP(!(x >= y));                                  \
+		case COMPARE_LEU:                                                 \
+			COMPARE_LOOP(!(x > y));                                   \
+		case COMPARE_GTU:                                                 \
+			COMPARE_LOOP(!(x <= y));                                  \
+		case COMPARE_GEU:                                                 \
+			COMPARE_LOOP(!(x < y));                                   \
+		case COMPARE_NUM:                                                 \
+			COMPARE_LOOP(!UNORDERED);                                 \
+		default:                                                          \
+			COMPARE_LOOP(UNORDERED);                                  \
+		}                                                                 \
+		return m;                                                         \
 	}
 #define LOAD(x) (ftz ? f32_flush(x) : (x))
 COMPARE_FLOAT(compare_f32, float, float)
@@ -424,23 +426,23 @@ COMPARE_FLOAT(compare_f16, u32, float)
 COMPARE_FLOAT(compare_bf16, u32, float)
 #undef LOAD
 
-#define TEST(name, T)                                                                  \
-	uint32_t LANES_NAME(name)(const void *av, const void *bv, uint32_t flags)                  \
-	{                                                                                          \
-		const T *a = av;                                                                   \
-		u32 m = 0;                                                                         \
-		(void)bv;                                                                          \
-		for (int l = 0; l < 32; l++) {                                                     \
-			int k = fpclassify(a[l]);                                                  \
-			bool r = flags == TEST_FINITE	? k != FP_NAN && k != FP_INFINITE :        \
-				 flags == TEST_INFINITE ? k == FP_INFINITE :                       \
-				 flags == TEST_NUMBER	? k != FP_NAN :                            \
-				 flags == TEST_NOTANUMBER ? k == FP_NAN :                          \
-				 flags == TEST_NORMAL	? k == FP_NORMAL :                         \
-							  k == FP_SUBNORMAL;                       \
-			m |= (u32)r << l;                                                          \
-		}                                                                                  \
-		return m;                                                                          \
+#define TEST(name, T)                                                                         \
+	uint32_t LANES_NAME(name)(const void *av, const void *bv, uint32_t flags)             \
+	{                                                                                     \
+		const T *a = av;                                                              \
+		u32 m = 0;                                                                    \
+		(void)bv;                                                                     \
+		for (int l = 0; l < 32; l++) {                                                \
+			int k = fpclassify(a[l]);                                             \
+			bool r = flags == TEST_FINITE       ? k != FP_NAN && k != FP_INFINITE \
+				 : flags == TEST_INFINITE   ? k == FP_INFINITE                \
+				 : flags == TEST_NUMBER     ? k != FP_NAN                     \
+				 : flags == TEST_NOTANUMBER ? k == FP_NAN                     \
+				 : flags == TEST_NORMAL     ? k == FP_NORMAL                  \
+							    : k == FP_SUBNORMAL;                  \
+			m |= (u32)r << l;                                                     \
+		}                                                                             \
+		return m;                                                                     \
 	}
 TEST(test_f32, float)
 TEST(test_f64, double)

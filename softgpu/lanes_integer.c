@@ -21,9 +21,9 @@ LANES_2(sub_64, u64, u64, u64, a - b)
 LANES_2(sub_sat_s32, s32, s32, s32, saturate_s64((s64)a - b))
 
 /* ---- mul, mad ---- */
-LANES_2(mul_lo_16, u32, u32, u32, U16(a * b))
-LANES_2(mul_lo_32, u32, u32, u32, a * b)
-LANES_2(mul_lo_64, u64, u64, u64, a * b)
+LANES_2(mul_lo_16, u32, u32, u32, U16(a *b))
+LANES_2(mul_lo_32, u32, u32, u32, a *b)
+LANES_2(mul_lo_64, u64, u64, u64, a *b)
 LANES_2(mul_hi_s16, u32, u32, u32, U16((S16(a) * S16(b)) >> 16))
 LANES_2(mul_hi_u16, u32, u32, u32, (U16(a) * U16(b)) >> 16)
 LANES_2(mul_hi_s32, s32, s32, s32, ((s64)a * b) >> 32)
@@ -32,11 +32,11 @@ LANES_2(mul_hi_s64, s64, s64, s64, ((__int128)a * b) >> 64)
 LANES_2(mul_hi_u64, u64, u64, u64, ((unsigned __int128)a * b) >> 64)
 LANES_2(mul_wide_s16, s32, u32, u32, S16(a) * S16(b))
 LANES_2(mul_wide_u16, u32, u32, u32, U16(a) * U16(b))
-LANES_2(mul_wide_s32, s64, s32, s32, (s64)a * b)
-LANES_2(mul_wide_u32, u64, u32, u32, (u64)a * b)
-LANES_3(mad_lo_16, u32, u32, u32, u32, U16(a * b + c))
-LANES_3(mad_lo_32, u32, u32, u32, u32, a * b + c)
-LANES_3(mad_lo_64, u64, u64, u64, u64, a * b + c)
+LANES_2(mul_wide_s32, s64, s32, s32, (s64)a *b)
+LANES_2(mul_wide_u32, u64, u32, u32, (u64)a *b)
+LANES_3(mad_lo_16, u32, u32, u32, u32, U16(a *b + c))
+LANES_3(mad_lo_32, u32, u32, u32, u32, a *b + c)
+LANES_3(mad_lo_64, u64, u64, u64, u64, a *b + c)
 LANES_3(mad_hi_s16, u32, u32, u32, u32, U16((u32)((S16(a) * S16(b)) >> 16) + c))
 LANES_3(mad_hi_u16, u32, u32, u32, u32, U16(((U16(a) * U16(b)) >> 16) + c))
 LANES_3(mad_hi_s32, u32, s32, s32, u32, (u32)(((s64)a * b) >> 32) + c)
@@ -46,11 +46,11 @@ LANES_3(mad_hi_u64, u64, u64, u64, u64, (u64)(((unsigned __int128)a * b) >> 64) 
 LANES_3(mad_hi_sat_s32, s32, s32, s32, s32, saturate_s64((((s64)a * b) >> 32) + c))
 LANES_3(mad_wide_s16, u32, u32, u32, u32, (u32)(S16(a) * S16(b)) + c)
 LANES_3(mad_wide_u16, u32, u32, u32, u32, U16(a) * U16(b) + c)
-LANES_3(mad_wide_s32, u64, s32, s32, u64, (u64)((s64)a * b) + c)
-LANES_3(mad_wide_u32, u64, u32, u32, u64, (u64)a * b + c)
+LANES_3(mad_wide_s32, u64, s32, s32, u64, (u64)((s64)a *b) + c)
+LANES_3(mad_wide_u32, u64, u32, u32, u64, (u64)a *b + c)
 
 #define S24(x) ((s64)((s32)((u32)(x) << 8) >> 8))
-#define U24(x) ((u64)((x) & 0xffffffu))
+#define U24(x) ((u64)((x)&0xffffffu))
 LANES_2(mul24_lo_s32, u32, u32, u32, (u32)(S24(a) * S24(b)))
 LANES_2(mul24_lo_u32, u32, u32, u32, (u32)(U24(a) * U24(b)))
 LANES_2(mul24_hi_s32, u32, u32, u32, (u32)((S24(a) * S24(b)) >> 16))
@@ -110,7 +110,7 @@ LANES_1(neg_32, u32, u32, 0u - a)
 LANES_1(neg_64, u64, u64, 0ull - a)
 #define MIN(x, y) ((x) < (y) ? (x) : (y))
 #define MAX(x, y) ((x) > (y) ? (x) : (y))
-#define RELU(x)	  (flags & LANE_RELU && (x) < 0 ? 0 : (x))
+#define RELU(x)   (flags & LANE_RELU && (x) < 0 ? 0 : (x))
 LANES_2(min_s16, u32, u32, u32, U16(MIN(S16(a), S16(b))))
 LANES_2(min_u16, u32, u32, u32, MIN(U16(a), U16(b)))
 LANES_2(min_s32, s32, s32, s32, RELU(MIN(a, b)))
@@ -239,7 +239,7 @@ LANES_2(bmsk_32, u32, u32, u32, bit_mask(a, b, flags))
 
 #define BYTE_S(x, i) ((s32)(int8_t)((x) >> 8 * (i)))
 #define BYTE_U(x, i) ((s32)(uint8_t)((x) >> 8 * (i)))
-#define DP4(A, B)                                                                                  \
+#define DP4(A, B) \
 	(c + (u32)(A(a, 0) * B(b, 0) + A(a, 1) * B(b, 1) + A(a, 2) * B(b, 2) + A(a, 3) * B(b, 3)))
 LANES_3(dp4a_ss, u32, u32, u32, u32, DP4(BYTE_S, BYTE_S))
 LANES_3(dp4a_su, u32, u32, u32, u32, DP4(BYTE_S, BYTE_U))
@@ -312,13 +312,13 @@ LANES(lop3)
 	}
 }
 
-#define FUNNEL(c) (flags & LANE_WRAP ? (c) & 31 : MIN(c, 32u))
+#define FUNNEL(c) (flags & LANE_WRAP ? (c)&31 : MIN(c, 32u))
 LANES_3(shf_l, u32, u32, u32, u32, (((u64)b << 32 | a) << FUNNEL(c)) >> 32)
 LANES_3(shf_r, u32, u32, u32, u32, ((u64)b << 32 | a) >> FUNNEL(c))
 
-LANES_2(and_16, u32, u32, u32, U16(a & b))
-LANES_2(and_32, u32, u32, u32, a & b)
-LANES_2(and_64, u64, u64, u64, a & b)
+LANES_2(and_16, u32, u32, u32, U16(a &b))
+LANES_2(and_32, u32, u32, u32, a &b)
+LANES_2(and_64, u64, u64, u64, a &b)
 LANES_2(or_16, u32, u32, u32, U16(a | b))
 LANES_2(or_32, u32, u32, u32, a | b)
 LANES_2(or_64, u64, u64, u64, a | b)
@@ -348,35 +348,35 @@ LANES_3(slct_32_s32, u32, u32, u32, s32, c >= 0 ? a : b)
 LANES_3(slct_64_s32, u64, u64, u64, s32, c >= 0 ? a : b)
 
 /* ---- setp ---- */
-#define COMPARE_LOOP(expression)                                                                   \
-	EACH_LANE                                                                                  \
-	{                                                                                          \
-		x = TYPED(pa[l]);                                                                  \
-		y = TYPED(pb[l]);                                                                  \
-		m |= (u32)(expression) << l;                                                       \
-	}                                                                                          \
+#define COMPARE_LOOP(expression)             \
+	EACH_LANE                            \
+	{                                    \
+		x = TYPED(pa[l]);            \
+		y = TYPED(pb[l]);            \
+		m |= (u32)(expression) << l; \
+	}                                    \
 	break
-#define COMPARE(name, T, V)                                                                        \
-	uint32_t LANES_NAME(name)(const void *av, const void *bv, uint32_t flags)                  \
-	{                                                                                          \
-		const T *pa = av, *pb = bv;                                                        \
-		V x, y;                                                                            \
-		u32 m = 0;                                                                         \
-		switch (flags & LANE_COMPARE_MASK) {                                               \
-		case COMPARE_EQ:                                                                   \
-			COMPARE_LOOP(x == y);                                                      \
-		case COMPARE_NE:                                                                   \
-			COMPARE_LOOP(x != y);                                                      \
-		case COMPARE_LT:                                                                   \
-			COMPARE_LOOP(x < y);                                                       \
-		case COMPARE_LE:                                                                   \
-			COMPARE_LOOP(x <= y);                                                      \
-		case COMPARE_GT:                                                                   \
-			COMPARE_LOOP(x > y);                                                       \
-		default:                                                                           \
-			COMPARE_LOOP(x >= y);                                                      \
-		}                                                                                  \
-		return m;                                                                          \
+#define COMPARE(name, T, V)                                                       \
+	uint32_t LANES_NAME(name)(const void *av, const void *bv, uint32_t flags) \
+	{                                                                         \
+		const T *pa = av, *pb = bv;                                       \
+		V x, y;                                                           \
+		u32 m = 0;                                                        \
+		switch (flags & LANE_COMPARE_MASK) {                              \
+		case COMPARE_EQ:                                                  \
+			COMPARE_LOOP(x == y);                                     \
+		case COMPARE_NE:                                                  \
+			COMPARE_LOOP(x != y);                                     \
+		case COMPARE_LT:                                                  \
+			COMPARE_LOOP(x < y);                                      \
+		case COMPARE_LE:                                                  \
+			COMPARE_LOOP(x <= y);                                     \
+		case COMPARE_GT:                                                  \
+			COMPARE_LOOP(x > y);                                      \
+		default:                                                          \
+			COMPARE_LOOP(x >= y);                                     \
+		}                                                                 \
+		return m;                                                         \
 	}
 #define TYPED(x) (x)
 COMPARE(compare_s32, s32, s32)

@@ -155,8 +155,8 @@ static void report_deadlock(struct machine *m)
 	char text[400], line[60];
 	size_t n = 0;
 
-	n += (size_t)snprintf(text, sizeof(text), "deadlock in block (%u, %u, %u):",
-			      m->block.id[0], m->block.id[1], m->block.id[2]);
+	n += (size_t)snprintf(text, sizeof(text), "deadlock in block (%u, %u, %u):", m->block.id[0],
+			      m->block.id[1], m->block.id[2]);
 	for (uint32_t k = 0; k < m->block.warp_count; k++) {
 		const struct warp *w = &m->block.warps[k];
 
@@ -244,8 +244,8 @@ static bool run_blocks(struct machine *m)
 	return true;
 }
 
-enum machine_fault_kind machine_run(const struct machine_launch *launch, struct machine_fault *fault,
-				    struct machine_counts *counts)
+enum machine_fault_kind machine_run(const struct machine_launch *launch,
+				    struct machine_fault *fault, struct machine_counts *counts)
 {
 	struct machine m = {.launch = launch, .fault = fault, .random = launch->schedule_seed};
 

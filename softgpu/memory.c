@@ -53,11 +53,10 @@ uint64_t run_base(const struct run *r, uint32_t a, unsigned base)
 	return r->m->program->dynamic_base;
 }
 
-static const char *const space_names[] = {[SPACE_GENERIC] = "memory", [SPACE_GLOBAL] = "global memory",
-					  [SPACE_SHARED] = "shared memory",
-					  [SPACE_LOCAL] = "local memory",
-					  [SPACE_CONST] = "constant memory",
-					  [SPACE_PARAM] = "parameters"};
+static const char *const space_names[] = {
+	[SPACE_GENERIC] = "memory",        [SPACE_GLOBAL] = "global memory",
+	[SPACE_SHARED] = "shared memory",  [SPACE_LOCAL] = "local memory",
+	[SPACE_CONST] = "constant memory", [SPACE_PARAM] = "parameters"};
 
 /* One lane; NULL where nothing lies. *space is found out for generic addresses. */
 static uint8_t *resolve_lane(const struct run *r, unsigned lane, uint64_t address, unsigned bytes,
@@ -234,7 +233,8 @@ bool run_store(const struct run *r, uint32_t mask)
 		for (unsigned k = 0; k < i->count; k++) {
 			const uint8_t *s = run_slot(r, r->m->program->extras[i->extras + k]);
 
-			memcpy(host[l] + (size_t)k * bytes, s + (size_t)l * (i->wide ? 8 : 4), bytes);
+			memcpy(host[l] + (size_t)k * bytes, s + (size_t)l * (i->wide ? 8 : 4),
+			       bytes);
 		}
 	}
 	return true;

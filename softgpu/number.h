@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Float formats and roundings of the GPU in plain C: no use of the host's rounding mode. NaN results
- * are canonical (0x7fffffff, 0x7fff). Rounding modes as LANE_RN..LANE_RP.
+ * Float formats and roundings of the GPU in plain C: no use of the host's rounding mode. NaN
+ * results are canonical (0x7fffffff, 0x7fff). Rounding modes as LANE_RN..LANE_RP.
  */
 #ifndef SOFTGPU_NUMBER_H
 #define SOFTGPU_NUMBER_H
@@ -13,7 +13,7 @@
 
 #include "softgpu/lanes.h"
 
-#define NUMBER_NAN_F32	0x7fffffffu
+#define NUMBER_NAN_F32  0x7fffffffu
 #define NUMBER_NAN_HALF 0x7fffu /* f16 and bf16 */
 
 static inline uint32_t f32_bits(float x)
@@ -67,14 +67,15 @@ static inline double f64_saturate(double x)
 }
 
 /*
- * s is a sum rounded to nearest, e its exact error: the sum rounded to odd, so that rounding it again
- * to a narrower format is correct (Boldo and Melquiond 2008).
+ * s is a sum rounded to nearest, e its exact error: the sum rounded to odd, so that rounding it
+ * again to a narrower format is correct (Boldo and Melquiond 2008).
  */
 static inline double f64_to_odd(double s, double e)
 {
 	uint64_t u = f64_bits(s);
 
-	if (e != 0.0 && e == e && !(u & 1) && (u & 0x7ff0000000000000ull) != 0x7ff0000000000000ull) {
+	if (e != 0.0 && e == e && !(u & 1) &&
+	    (u & 0x7ff0000000000000ull) != 0x7ff0000000000000ull) {
 		bool up = (e > 0.0) == (s > 0.0);
 
 		u = up ? u + 1 : u - 1;
@@ -127,10 +128,11 @@ static inline float f32_round(double x, uint32_t mode)
 }
 
 /*
- * Any small format with `e` exponent and `m` mantissa bits, infinities and NaN as IEEE; the value is
- * exact or rounded to odd. Returns the bits. `nearest_away`: ties away from zero.
+ * Any small format with `e` exponent and `m` mantissa bits, infinities and NaN as IEEE; the value
+ * is exact or rounded to odd. Returns the bits. `nearest_away`: ties away from zero.
  */
-static inline uint32_t small_round(double x, unsigned e, unsigned m, uint32_t mode, bool nearest_away)
+static inline uint32_t small_round(double x, unsigned e, unsigned m, uint32_t mode,
+				   bool nearest_away)
 {
 	uint64_t u = f64_bits(x), fraction;
 	uint32_t sign = (uint32_t)(u >> 63) << (e + m), infinity = ((1u << e) - 1) << m, out;
@@ -169,7 +171,8 @@ static inline uint32_t small_round(double x, unsigned e, unsigned m, uint32_t mo
 	/* The hidden bit carries into the exponent field by itself. */
 	out += (uint32_t)(exponent + bias - 1) << m;
 	if (out >= infinity) {
-		bool stay = mode == LANE_RZ || (mode == LANE_RM && !sign) || (mode == LANE_RP && sign);
+		bool stay =
+			mode == LANE_RZ || (mode == LANE_RM && !sign) || (mode == LANE_RP && sign);
 
 		out = stay ? infinity - 1 : infinity;
 	}
@@ -199,8 +202,9 @@ static inline float f16_value(uint32_t h)
 	float magic = f32_from(0x38800000u); /* 2^-14 */
 	uint32_t normal = (rest << 13) + 0x38000000u;
 	float denormal = f32_from((rest << 13) + 0x38800000u) - magic;
-	uint32_t u = rest < 0x400u ? f32_bits(denormal) : rest >= 0x7c00u ? rest << 13 | 0x7f800000u
-									  : normal;
+	uint32_t u = rest < 0x400u     ? f32_bits(denormal)
+		     : rest >= 0x7c00u ? rest << 13 | 0x7f800000u
+				       : normal;
 
 	u = rest > 0x7c00u ? NUMBER_NAN_F32 : u | sign;
 	return f32_from(u);
@@ -211,7 +215,8 @@ static inline float bf16_value(uint32_t h)
 }
 static inline uint32_t f16_nearest(float x)
 {
-	uint32_t u = f32_bits(x), sign = u >> 16 & 0x8000u, rest = u & 0x7fffffffu, normal, denormal;
+	uint32_t u = f32_bits(x), sign = u >> 16 & 0x8000u, rest = u & 0x7fffffffu, normal,
+		 denormal;
 
 	normal = (rest - 0x38000000u + 0xfffu + (rest >> 13 & 1)) >> 13;
 	denormal = f32_bits(f32_from(rest) + 0.5f) - 0x3f000000u;

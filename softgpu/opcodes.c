@@ -7,31 +7,40 @@
 #include "lib/base.h"
 #include "softgpu/lanes.h"
 
-#define L(base, grammar, operands, function) \
-	{base, grammar, operands, build_lanes, CODE_LANES, LANE_##function, 0, 0}
-#define LF(base, grammar, operands, function, flags) \
-	{base, grammar, operands, build_lanes, CODE_LANES, LANE_##function, flags, 0}
-#define LC(grammar, operands, function) \
-	{"cvt", grammar, operands, build_convert, CODE_LANES, LANE_##function, 0, 0}
-#define B(base, grammar, builder, code, mode) {base, grammar, "", builder, code, 0, 0, mode}
+#define L(base, grammar, operands, function)                                            \
+	{                                                                               \
+		base, grammar, operands, build_lanes, CODE_LANES, LANE_##function, 0, 0 \
+	}
+#define LF(base, grammar, operands, function, flags)                                        \
+	{                                                                                   \
+		base, grammar, operands, build_lanes, CODE_LANES, LANE_##function, flags, 0 \
+	}
+#define LC(grammar, operands, function)                                                    \
+	{                                                                                  \
+		"cvt", grammar, operands, build_convert, CODE_LANES, LANE_##function, 0, 0 \
+	}
+#define B(base, grammar, builder, code, mode)                \
+	{                                                    \
+		base, grammar, "", builder, code, 0, 0, mode \
+	}
 #define TO(type) ((uint32_t)TYPE_##type << LANE_TO_SHIFT)
-#define IMM(x) ((uint32_t)(x) << LANE_IMMEDIATE_SHIFT)
+#define IMM(x)   ((uint32_t)(x) << LANE_IMMEDIATE_SHIFT)
 
-#define ROUND	"rn|rz|rm|rp? "
+#define ROUND   "rn|rz|rm|rp? "
 #define ROUND_1 "rn|rz|rm|rp "
-#define FTZ	"ftz? "
-#define SAT	"sat? "
-#define CACHE                                                                                      \
-	"ca|cg|cs|lu|cv|wb|wt? L1::evict_normal|L1::evict_unchanged|L1::evict_first|"              \
-	"L1::evict_last|L1::no_allocate? L2::evict_last|L2::evict_normal|L2::evict_first? "        \
+#define FTZ     "ftz? "
+#define SAT     "sat? "
+#define CACHE                                                                               \
+	"ca|cg|cs|lu|cv|wb|wt? L1::evict_normal|L1::evict_unchanged|L1::evict_first|"       \
+	"L1::evict_last|L1::no_allocate? L2::evict_last|L2::evict_normal|L2::evict_first? " \
 	"L2::cache_hint? L2::64B|L2::128B|L2::256B? "
-#define ORDER	"weak|volatile|relaxed|acquire|release|acq_rel|mmio? "
-#define SCOPE	"cta|cluster|gpu|sys? "
-#define SPACES	"global|shared|shared::cta|local|const|param|param::entry|param::func? "
+#define ORDER       "weak|volatile|relaxed|acquire|release|acq_rel|mmio? "
+#define SCOPE       "cta|cluster|gpu|sys? "
+#define SPACES      "global|shared|shared::cta|local|const|param|param::entry|param::func? "
 #define MEMORY_TYPE "b8|u8|s8|b16|u16|s16|b32|u32|s32|f32|b64|u64|s64|f64"
 #define COMPARISON  "eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|neu|ltu|leu|gtu|geu|num|nan "
 #define COMPARED    "b16|u16|s16|b32|u32|s32|b64|u64|s64|f16|bf16|f32|f64"
-#define HALVES	    "f16|bf16|f16x2|bf16x2"
+#define HALVES      "f16|bf16|f16x2|bf16x2"
 
 const struct opcode opcodes[] = {
 	/* integer arithmetic */
@@ -253,8 +262,8 @@ const struct opcode opcodes[] = {
 	/* comparison and selection */
 	B("setp", COMPARISON "and|or|xor? " FTZ COMPARED, build_compare, CODE_COMPARE, 0),
 	B("set", COMPARISON "and|or|xor? " FTZ "u32|s32|f32 " COMPARED, build_set, CODE_SET, 0),
-	{"selp", "b16|u16|s16|b32|u32|s32|f32|b64|u64|s64|f64", "000p", build_select, CODE_SELECT, 0,
-	 0, 0},
+	{"selp", "b16|u16|s16|b32|u32|s32|f32|b64|u64|s64|f64", "000p", build_select, CODE_SELECT,
+	 0, 0, 0},
 	{"slct", "b16|u16|s16 s32", "0001", build_lanes, CODE_LANES, LANE_slct_16_s32, 0, 0},
 	{"slct", "b32|u32|s32|f32 s32", "0001", build_lanes, CODE_LANES, LANE_slct_32_s32, 0, 0},
 	{"slct", "b64|u64|s64|f64 s32", "0001", build_lanes, CODE_LANES, LANE_slct_64_s32, 0, 0},
@@ -285,9 +294,10 @@ const struct opcode opcodes[] = {
 	 LANE_cvt_pair, 0, 0},
 	{"cvt", "rn satfinite relu? e4m3x2|e5m2x2 f16x2", "hu", build_convert, CODE_LANES,
 	 LANE_cvt_pair, 0, 0},
-	{"cvt", "rn relu? f16x2 e4m3x2|e5m2x2", "uh", build_convert, CODE_LANES, LANE_cvt_pair, 0, 0},
-	{"cvt", "rn|rz|rna relu? satfinite? tf32 f32", "uu", build_convert, CODE_LANES, LANE_cvt_any,
-	 0, 0},
+	{"cvt", "rn relu? f16x2 e4m3x2|e5m2x2", "uh", build_convert, CODE_LANES, LANE_cvt_pair, 0,
+	 0},
+	{"cvt", "rn|rz|rna relu? satfinite? tf32 f32", "uu", build_convert, CODE_LANES,
+	 LANE_cvt_any, 0, 0},
 	{"cvt",
 	 "rn|rz|rm|rp|rni|rzi|rmi|rpi? ftz? sat? relu? satfinite? "
 	 "u8|s8|u16|s16|u32|s32|u64|s64|f16|bf16|f32|f64 "
@@ -323,7 +333,8 @@ const struct opcode opcodes[] = {
 	  "L2::evict_last|L2::evict_normal|L2::evict_first|L2::evict_unchanged "
 	  "L2::evict_first|L2::evict_unchanged? b64",
 	  build_constant, CODE_LANES, 0),
-	B("prefetch", "global|local? L1|L2|L2::evict_last|L2::evict_normal", build_ignored, CODE_NOP, 0),
+	B("prefetch", "global|local? L1|L2|L2::evict_last|L2::evict_normal", build_ignored,
+	  CODE_NOP, 0),
 	B("prefetchu", "L1", build_ignored, CODE_NOP, 0),
 	B("applypriority", "global? L2::evict_normal", build_ignored, CODE_NOP, 0),
 	B("discard", "global? L2", build_ignored, CODE_NOP, 0),
@@ -361,6 +372,14 @@ const struct opcode opcodes[] = {
 	B("redux", "sync add|min|max u32|s32", build_reduce, CODE_REDUCE, 0),
 	B("redux", "sync and|or|xor b32", build_reduce, CODE_REDUCE, 0),
 	B("elect", "sync", build_elect, CODE_ELECT, 0),
+	B("ldmatrix", "sync aligned m8n8 x1|x2|x4 trans? shared|shared::cta? b16",
+	  build_load_matrix, CODE_LOAD_MATRIX, 0),
+	B("stmatrix", "sync aligned m8n8 x1|x2|x4 trans? shared|shared::cta? b16",
+	  build_store_matrix, CODE_STORE_MATRIX, 0),
+	B("mma", "sync aligned m16n8k8|m16n8k16 row col f32 f16 f16 f32", build_mma, CODE_MMA, 0),
+	B("mma", "sync aligned m16n8k8|m16n8k16 row col f16 f16 f16 f16", build_mma, CODE_MMA, 0),
+	B("mma", "sync aligned m16n8k8|m16n8k16 row col f32 bf16 bf16 f32", build_mma, CODE_MMA, 0),
+	B("mma", "sync aligned m16n8k4|m16n8k8 row col f32 tf32 tf32 f32", build_mma, CODE_MMA, 0),
 	B("activemask", "b32", build_active_mask, CODE_ACTIVE_MASK, 0),
 };
 const unsigned opcode_count = ARRAY_LENGTH(opcodes);

@@ -40,6 +40,7 @@ opcode_builder build_lanes, build_move, build_compare, build_set, build_select, 
 	build_test, build_predicate, build_load, build_store, build_atomic, build_convert,
 	build_address, build_is_space, build_branch, build_call, build_plain, build_barrier,
 	build_warp_barrier, build_shuffle, build_vote, build_match, build_reduce, build_elect,
-	build_active_mask, build_copy_async, build_ignored, build_constant;
+	build_active_mask, build_load_matrix, build_store_matrix, build_mma, build_copy_async,
+	build_ignored, build_constant;
 
 #endif

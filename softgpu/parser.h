@@ -13,9 +13,9 @@
 #include "softgpu/scan.h"
 #include "softgpu/spelling.h"
 
-#define OPERANDS_MAX	  12
-#define VECTOR_MAX	  8
-#define REGISTERS_MAX	  (1u << 20) /* declared in a function */
+#define OPERANDS_MAX       12
+#define VECTOR_MAX         8
+#define REGISTERS_MAX      (1u << 20) /* declared in a function */
 #define VARIABLE_BYTES_MAX (1ull << 31)
 
 struct register_declaration {
@@ -27,7 +27,7 @@ struct register_declaration {
 struct symbol {
 	struct slice name;
 	enum space space;
-	uint32_t scope; /* 0: module */
+	uint32_t scope;  /* 0: module */
 	uint64_t offset; /* in its space; SPACE_GLOBAL, SPACE_CONST: index of globals[] */
 	uint64_t size;
 	bool dynamic_shared; /* its offset is known when the entry is launched */
@@ -78,9 +78,9 @@ struct operand {
 	struct number number;
 	enum special special;
 	const struct symbol *symbol; /* SYMBOL, ADDRESS; NULL: address of a register or number */
-	struct slice name;	     /* SYMBOL not found: a label or a function */
-	int64_t offset;		     /* SYMBOL, ADDRESS */
-	bool has_register;	     /* ADDRESS */
+	struct slice name;           /* SYMBOL not found: a label or a function */
+	int64_t offset;              /* SYMBOL, ADDRESS */
+	bool has_register;           /* ADDRESS */
 	struct {
 		enum operand_kind kind; /* REGISTER, NUMBER or SINK */
 		struct parsed_register reg;
@@ -142,7 +142,8 @@ int parser_no_memory(struct parser *p);
 
 /* body.c: from '{' to the matching '}'. */
 int parse_body(struct parser *p);
-/* ptx.c: a variable declaration behind .shared, .local, .param ..., which may have several names. */
+/* ptx.c: a variable declaration behind .shared, .local, .param ..., which may have several names.
+ */
 int parse_variables(struct parser *p, enum space space, bool is_extern);
 const struct symbol *find_symbol(const struct parser *p, struct slice name);
 

@@ -115,8 +115,7 @@ static int parse_attributes(struct parser *p, struct ptx_entry *e)
 
 		if (slice_is(name, ".noreturn") || slice_is(name, ".blocksareclusters"))
 			continue;
-		if (slice_is(name, ".explicitcluster") ||
-		    slice_is(name, ".reqnctapercluster"))
+		if (slice_is(name, ".explicitcluster") || slice_is(name, ".reqnctapercluster"))
 			return parser_error(p, ENOTSUP, "clusters");
 		if (slice_is(name, ".pragma")) {
 			scan_rest_of_line(&p->scan);
@@ -156,8 +155,8 @@ static int parse_entry(struct parser *p)
 	if (array_reserve(&m->entries, m->entry_count, &p->entry_capacity, sizeof(*m->entries)))
 		return parser_no_memory(p);
 	if (capacity != p->entry_capacity) {
-		uint32_t *more = realloc(p->program->entry_functions,
-					 p->entry_capacity * sizeof(*more));
+		uint32_t *more =
+			realloc(p->program->entry_functions, p->entry_capacity * sizeof(*more));
 
 		if (!more)
 			return parser_no_memory(p);
@@ -231,7 +230,8 @@ static int parse_target(struct parser *p)
 
 	if (name.size < 4 || memcmp(name.text, "sm_", 3) != 0)
 		return parser_error(p, ENOTSUP, "the target %.*s", (int)name.size, name.text);
-	for (size_t i = 3; i < name.size && name.text[i] >= '0' && name.text[i] <= '9' && i < 8; i++)
+	for (size_t i = 3; i < name.size && name.text[i] >= '0' && name.text[i] <= '9' && i < 8;
+	     i++)
 		target = target * 10 + (uint32_t)(name.text[i] - '0');
 	p->module->target = target;
 	scan_rest_of_line(&p->scan);

@@ -135,7 +135,8 @@ static struct number decimal_float(struct scan *s, const char *p, bool negative)
 	return out;
 }
 
-/* Digits of the base from p on; returns their end, NULL if there is none or the value is too big. */
+/* Digits of the base from p on; returns their end, NULL if there is none or the value is too big.
+ */
 static const char *digits(const char *p, const char *end, unsigned base, uint64_t *value)
 {
 	const char *start = p;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* An instruction's name cut at its dots, and matched with the grammar of a row of the opcode table. */
+/* An instruction's name cut at its dots, and matched with the grammar of a row of the opcode table.
+ */
 #include "softgpu/spelling.h"
 
 #include <string.h>
 
 static const char *const type_names[TYPE_COUNT] = {
-	[TYPE_B8] = "b8",	  [TYPE_U8] = "u8",	    [TYPE_S8] = "s8",
-	[TYPE_B16] = "b16",	  [TYPE_U16] = "u16",	    [TYPE_S16] = "s16",
-	[TYPE_F16] = "f16",	  [TYPE_BF16] = "bf16",	    [TYPE_B32] = "b32",
-	[TYPE_U32] = "u32",	  [TYPE_S32] = "s32",	    [TYPE_F32] = "f32",
-	[TYPE_F16X2] = "f16x2",	  [TYPE_BF16X2] = "bf16x2", [TYPE_TF32] = "tf32",
-	[TYPE_U16X2] = "u16x2",	  [TYPE_S16X2] = "s16x2",   [TYPE_B64] = "b64",
-	[TYPE_U64] = "u64",	  [TYPE_S64] = "s64",	    [TYPE_F64] = "f64",
+	[TYPE_B8] = "b8",         [TYPE_U8] = "u8",         [TYPE_S8] = "s8",
+	[TYPE_B16] = "b16",       [TYPE_U16] = "u16",       [TYPE_S16] = "s16",
+	[TYPE_F16] = "f16",       [TYPE_BF16] = "bf16",     [TYPE_B32] = "b32",
+	[TYPE_U32] = "u32",       [TYPE_S32] = "s32",       [TYPE_F32] = "f32",
+	[TYPE_F16X2] = "f16x2",   [TYPE_BF16X2] = "bf16x2", [TYPE_TF32] = "tf32",
+	[TYPE_U16X2] = "u16x2",   [TYPE_S16X2] = "s16x2",   [TYPE_B64] = "b64",
+	[TYPE_U64] = "u64",       [TYPE_S64] = "s64",       [TYPE_F64] = "f64",
 	[TYPE_E4M3X2] = "e4m3x2", [TYPE_E5M2X2] = "e5m2x2", [TYPE_B128] = "b128",
 	[TYPE_PRED] = "pred",
 };

@@ -7,9 +7,9 @@
 
 #include "lib/base.h"
 
-#define ALIGN_MAX	4096u
+#define ALIGN_MAX        4096u
 #define ENTRY_PARAMS_MAX 4096u /* number of them; their bytes are limited to 32,764 */
-#define ENTRY_BYTES_MAX	32764u
+#define ENTRY_BYTES_MAX  32764u
 
 struct declaration {
 	struct slice name;
@@ -222,7 +222,8 @@ int parse_variables(struct parser *p, enum space space, bool is_extern)
 		if (space == SPACE_SHARED && d.unsized) {
 			s.dynamic_shared = true;
 			if (d.align > p->program->dynamic_base)
-				p->program->dynamic_base = (uint32_t)d.align; /* so far: alignment */
+				p->program->dynamic_base =
+					(uint32_t)d.align; /* so far: alignment */
 		} else if (is_extern || d.unsized) {
 			return parser_error(p, ENOTSUP, "a variable of another module");
 		} else if (space == SPACE_SHARED) {

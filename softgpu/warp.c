@@ -564,6 +564,12 @@ static enum step run_other(const struct run *r, uint32_t mask)
 		return run_atomic(r, mask) ? STEP_NEXT : STEP_FAULT;
 	case CODE_COPY_ASYNC:
 		return run_copy_async(r, mask) ? STEP_NEXT : STEP_FAULT;
+	case CODE_LOAD_MATRIX:
+		return run_load_matrix(r, mask) ? STEP_NEXT : STEP_FAULT;
+	case CODE_STORE_MATRIX:
+		return run_store_matrix(r, mask) ? STEP_NEXT : STEP_FAULT;
+	case CODE_MMA:
+		return run_mma(r, mask) ? STEP_NEXT : STEP_FAULT;
 	case CODE_TO_GENERIC:
 	case CODE_FROM_GENERIC:
 		run_convert_address(r, mask);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* State of a running launch: blocks, warps, groups of lanes that stand at one instruction. Private. */
+/* State of a running launch: blocks, warps, groups of lanes that stand at one instruction. Private.
+ */
 #ifndef SOFTGPU_WARP_H
 #define SOFTGPU_WARP_H
 
@@ -26,19 +27,19 @@ struct group {
 };
 
 struct warp {
-	uint8_t *slots;	       /* frames of all functions */
+	uint8_t *slots; /* frames of all functions */
 	uint32_t *predicates;
 	uint32_t *returns; /* program->function_count x 32: pc of the call */
 	struct group groups[WARP_LANES];
 	unsigned group_count;
-	uint32_t live;	/* lanes that exist and have not exited */
+	uint32_t live;  /* lanes that exist and have not exited */
 	uint32_t index; /* in the block */
 };
 
 struct barrier {
 	uint32_t arrived;  /* threads */
 	uint32_t expected; /* 0: all live threads of the block */
-	uint32_t count;	   /* of true predicates */
+	uint32_t count;    /* of true predicates */
 };
 
 struct block {
@@ -109,8 +110,8 @@ static inline void run_write64(const struct run *r, uint32_t operand, const uint
 }
 
 /*
- * Fills the launch's fault. lane is of r's warp; pc the instruction; r may be NULL. Returns false, so
- * that callers can say `return run_fault(...)`.
+ * Fills the launch's fault. lane is of r's warp; pc the instruction; r may be NULL. Returns false,
+ * so that callers can say `return run_fault(...)`.
  */
 __attribute__((format(printf, 5, 6))) bool run_fault(const struct run *r,
 						     enum machine_fault_kind kind, unsigned lane,
@@ -135,6 +136,11 @@ uint64_t run_base(const struct run *r, uint32_t a, unsigned base);
 /* A text in device memory, cut at size; "?" where it is not readable. */
 void machine_text(struct machine *m, uint64_t address, char *out, size_t size);
 uint8_t *machine_translate(struct machine *m, uint64_t address, uint64_t bytes);
+
+/* matrix.c: the whole warp takes part. */
+bool run_load_matrix(const struct run *r, uint32_t mask);
+bool run_store_matrix(const struct run *r, uint32_t mask);
+bool run_mma(const struct run *r, uint32_t mask);
 
 /* atomic.c */
 bool run_atomic(const struct run *r, uint32_t mask);
