@@ -42,12 +42,12 @@ static int output_prepare(const char *path, struct error *err)
 				 strerror(errno));
 	while ((d = readdir(dir)) && (!strcmp(d->d_name, ".") || !strcmp(d->d_name, "..")))
 		;
+	if (d) /* before closedir, which takes the name with it */
+		error_set(err, EEXIST, ERROR_NO_OFFSET,
+			  "%s is not empty (it has %s): give another folder with -o", path,
+			  d->d_name);
 	closedir(dir);
-	if (d)
-		return error_set(err, EEXIST, ERROR_NO_OFFSET,
-				 "%s is not empty (it has %s): give another folder with -o", path,
-				 d->d_name);
-	return 0;
+	return d ? -EEXIST : 0;
 }
 
 static char *default_output(void)

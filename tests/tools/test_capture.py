@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""kernelab capture: exit status, environment of the program, its folder, signals, its summary."""
+import glob
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+kernelab, client, fake, cache = sys.argv[1:5]
+problems = []
+ENV = {k: v for k, v in os.environ.items() if not k.startswith(("KERNELAB_", "TRITON_", "TORCHIND"))}
+ENV["ASAN_OPTIONS"] = "verify_asan_link_order=0:detect_leaks=0"
+ENV["TRITON_HOME"] = "/nonexistent"  # no cache of the machine's user
+
+
+def expect(condition, message):
+    if not condition:
+        problems.append(message)
+
+
+def capture(*args, env=None):
+    return subprocess.run([kernelab, "capture", *args], capture_output=True, text=True,
+                          env={**ENV, **(env or {})})
+
+
+def check_status(folder):
+    cases = [(0, ["true"]), (1, ["false"]), (7, ["sh", "-c", "exit 7"]),
+             (128 + 9, ["sh", "-c", "kill -9 $$"]), (127, ["kernelab-no-such-program"]),
+             (126, ["/etc/passwd"]), (125, [])]
+    for i, (status, command) in enumerate(cases):
+        done = capture("-o", f"{folder}/s{i}", "--device", "gpu", "--", *command)
+        expect(done.returncode == status, f"{command}: {done.returncode}, not {status}: {done.stderr}")
+        expect(not done.stdout, f"{command}: on stdout: {done.stdout}")
+        if status in (125, 126, 127):
+            expect(done.stderr.startswith("kernelab: error: capture: "), f"{command}: {done.stderr}")
+            expect(len(done.stderr.splitlines()) == 1, f"{command}: {done.stderr}")
+    for i, args in enumerate((["--frob"], ["--per-class", "0"], ["--origin", "tritn"],
+                              ["--origin-name", "all,x"], ["--device", "tpu"], ["-o"],
+                              ["--context", "/nonexistent/file"])):
+        done = capture(*args, "-o", f"{folder}/bad{i}", "--", "true") if args != ["-o"] else capture("-o")
+        expect(done.returncode == 125 and args[0] in done.stderr or args[0] == "--context" and
+               "/nonexistent/file" in done.stderr, f"{args}: {done.returncode} {done.stderr}")
+    done = capture("-o", f"{folder}/no-shim", "--", "true", env={"KERNELAB_LIBDIR": "/nonexistent"})
+    expect(done.returncode == 125 and "/nonexistent" in done.stderr, f"no shim: {done.stderr}")
+
+
+def check_folder(folder):
+    full = f"{folder}/full"
+    os.mkdir(full)
+    open(f"{full}/x", "w").close()
+    done = capture("-o", full, "--", "true")
+    expect(done.returncode == 125 and "not empty" in done.stderr, f"full folder: {done.stderr}")
+    expect(os.listdir(full) == ["x"], "something was put into a folder that was not empty")
+    done = capture("-o", f"{folder}/a/b/c", "--device", "gpu", "true")
+    expect(done.returncode == 0 and os.path.isdir(f"{folder}/a/b/c"), f"new folders: {done.stderr}")
+
+
+def check_environment(folder):
+    context = f"{folder}/context.json"
+    with open(context, "w", encoding="utf-8") as f:
+        json.dump({"model": "a\tmodel"}, f)
+    out = f"{folder}/env"
+    done = capture("-o", out, "--device", "gpu", "--fresh-cache", "--no-data", "--per-class", "3",
+                   "--origin", "triton,tlx", "--context", context, "--commit", "abc", "--", "env",
+                   env={"LD_PRELOAD": "libm.so.6", "KERNELAB_ORIGIN": "all"})
+    env = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+    real = os.path.realpath(out)
+    expect(env.get("LD_PRELOAD", "").startswith("libm.so.6:/"), f"LD_PRELOAD {env.get('LD_PRELOAD')}")
+    for name, value in (("KERNELAB_OUTPUT", real), ("KERNELAB_NO_DATA", "1"),
+                        ("KERNELAB_PER_CLASS", "3"), ("KERNELAB_ORIGIN", "triton,tlx"),
+                        ("TRITON_CACHE_DIR", real + "/cache/triton"),
+                        ("TORCHINDUCTOR_CACHE_DIR", real + "/cache/inductor")):
+        expect(env.get(name) == value, f"{name}={env.get(name)}, not {value}")
+    expect("fresh caches" in done.stderr and "no bundle" in done.stderr, f"stderr: {done.stderr}")
+    with open(f"{out}/facts.tsv", encoding="utf-8") as f:
+        lines = [line.rstrip("\n").split("\t") for line in f]
+    facts = {line[0]: line[1] for line in lines}
+    expect(all(len(line) == 3 for line in lines), f"facts: {lines}")
+    expect(facts.get("context.model") == "a model", f"facts: {facts}")
+    expect(facts.get("compiler.commit") == "abc", f"facts: {facts}")
+
+
+def check_ptxas(folder):
+    ptxas = f"{folder}/ptxas"
+    with open(ptxas, "w", encoding="utf-8") as f:
+        f.write("#!/bin/sh\necho 'Cuda compilation tools, release 12.8, V12.8.93'\n")
+    os.chmod(ptxas, 0o755)
+    done = capture("-o", f"{folder}/ptx", "--device", "gpu", "--", client, "basic", image("softmax_k"),
+                   env={"TRITON_PTXAS_PATH": ptxas, "LD_LIBRARY_PATH": fake, "KERNELAB_CACHE_ROOTS": cache})
+    expect(done.returncode == 0, f"client: {done.stderr}")
+    shown = subprocess.run([kernelab, "ls", f"{folder}/ptx"], capture_output=True, text=True).stdout
+    expect("12.8.93" in shown, f"ptxas version is not in: {shown}")
+
+
+def image(entry):
+    return glob.glob(f"{cache}/*/{entry}.cubin")[0]
+
+
+def check_summary(folder):
+    done = capture("-o", f"{folder}/sum", "--device", "gpu", "--", client, "basic", image("softmax_k"),
+                   env={"LD_LIBRARY_PATH": fake, "KERNELAB_CACHE_ROOTS": cache})
+    expect(done.returncode == 0, f"client: {done.stderr}")
+    expect("1 bundle in" in done.stderr and "1 images, 4 launches recorded of 6 seen" in done.stderr,
+           f"summary: {done.stderr}")
+    expect(len(done.stderr.splitlines()) == 1, f"more than one line: {done.stderr}")
+
+
+def check_signal(folder):
+    for number in (signal.SIGTERM, signal.SIGINT):
+        child = subprocess.Popen([kernelab, "capture", "-o", f"{folder}/sig{int(number)}", "--device", "gpu",
+                                  "--", "sh", "-c", "echo up; exec sleep 60"], env=ENV,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        child.stdout.readline()
+        time.sleep(0.1)  # sh becomes sleep
+        child.send_signal(number)
+        expect(child.wait(30) == 128 + number, f"signal {number}: {child.returncode}")
+        child.stdout.close()
+        child.stderr.close()
+
+
+def check_software_device(folder):
+    done = capture("-o", f"{folder}/soft", "--device", "soft", "--", "sh", "-c", "echo $LD_LIBRARY_PATH",
+                   env={"LD_LIBRARY_PATH": "/x"})
+    path = done.stdout.strip().split(":")
+    expect(len(path) == 2 and os.path.exists(path[0] + "/libcuda.so.1") and path[1] == "/x", str(path))
+    expect("software device" in done.stderr, f"stderr: {done.stderr}")
+
+
+with tempfile.TemporaryDirectory() as top:
+    for check in (check_status, check_folder, check_environment, check_ptxas, check_summary, check_signal,
+                  check_software_device):
+        check(top)
+print("\n".join(problems))
+sys.exit(bool(problems))
