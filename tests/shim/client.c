@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* A program over the driver API, loading and launching as Triton does; modes by name. */
 #include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -160,6 +163,38 @@ static void forked(const char *image)
 	CHECK(launch(1, x, y, 3));
 }
 
+/* Four threads; each of 32 classes is launched by all of them. */
+static void *launch_many(void *unused)
+{
+	for (int i = 0; i < 200; i++)
+		CHECK(launch(1, x, y, i % 32));
+	return NULL;
+}
+
+static void threads(void)
+{
+	pthread_t ids[4];
+
+	for (int i = 0; i < 4; i++)
+		if (pthread_create(&ids[i], NULL, launch_many, NULL))
+			exit(4);
+	for (int i = 0; i < 4; i++)
+		pthread_join(ids[i], NULL);
+}
+
+/* No file of this process can grow beyond 40,000 bytes. */
+static void full(void)
+{
+	struct rlimit limit = {40000, 40000};
+
+	signal(SIGXFSZ, SIG_IGN);
+	if (setrlimit(RLIMIT_FSIZE, &limit))
+		exit(4);
+	for (CUdeviceptr i = 0; i < BYTES; i++)
+		((unsigned char *)x)[i] = (unsigned char)(i * 2654435761u >> 13);
+	basic();
+}
+
 /* Until it is killed. */
 static void loop(void)
 {
@@ -200,6 +235,10 @@ int main(int argc, char **argv)
 		forked(argv[2]);
 	else if (!strcmp(mode, "fails"))
 		return launch(1, x, y, 1) == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES ? 0 : 5;
+	else if (!strcmp(mode, "threads"))
+		threads();
+	else if (!strcmp(mode, "full"))
+		full();
 	else if (!strcmp(mode, "loop"))
 		loop();
 	else

@@ -382,6 +382,35 @@ static void killed_leaves_whole_records(void **state)
 		assert_non_null(bundle_after(b, b->launches.items[i].seq));
 }
 
+static void threads_count_and_record_once(void **state)
+{
+	const struct record_class *c;
+	struct bundle *b;
+
+	client_run(&run, "threads", "softmax_k", NULL);
+	b = only_bundle();
+	assert_int_equal(b->launches.count, 32);
+	assert_int_equal(b->afters.count, 32);
+	assert_int_equal(b->kernels.count, 1);
+	for (size_t i = 0; i < 32; i++) {
+		c = last_class(b, 0, b->launches.items[i].shape_class);
+		assert_non_null(c);
+		assert_int_equal(c->recorded, 1);
+		assert_true(c->seen == 24 || c->seen == 28); /* 200 = 6 × 32 + 8, by four threads */
+	}
+	assert_int_equal(b->ends.items[0].launches, 800);
+}
+
+static void full_disk_stops_recording_only(void **state)
+{
+	client_run(&run, "full", "softmax_k", NULL);
+	assert_int_equal(run.status, 0);
+	assert_int_equal(run.count, 1);
+	assert_false(run.bundles[0]->complete);
+	assert_int_equal(run.bundles[0]->images.count, 1);
+	assert_int_equal(run.bundles[0]->launches.count, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -403,6 +432,8 @@ int main(void)
 		cmocka_unit_test_teardown(no_folder_stops_recording_only, clean),
 		cmocka_unit_test_teardown(probing_leaves_nothing, clean),
 		cmocka_unit_test_teardown(fork_has_its_own_bundle, clean),
+		cmocka_unit_test_teardown(threads_count_and_record_once, clean),
+		cmocka_unit_test_teardown(full_disk_stops_recording_only, clean),
 		cmocka_unit_test_teardown(killed_leaves_whole_records, clean),
 	};
 
