@@ -208,6 +208,19 @@ int memory_restore(struct memory *m, struct error *err)
 	return result == CUDA_SUCCESS ? 0 : failed(m, result, err, "restoring", 0, 0);
 }
 
+/* Fills those bytes of a chunk whose bits are set; most words are all or nothing. */
+static void fill_bytes(uint8_t *data, const uint64_t *words, uint8_t fill)
+{
+	for (size_t i = 0; i < BYTESET_WORDS; i++) {
+		if (words[i] == UINT64_MAX) {
+			memset(data + 64 * i, fill, 64);
+			continue;
+		}
+		for (uint64_t w = words[i]; w; w &= w - 1)
+			data[64 * i + (size_t)__builtin_ctzll(w)] = fill;
+	}
+}
+
 int memory_fill(struct memory *m, const struct byteset *bytes, uint8_t fill, struct error *err)
 {
 	_Static_assert(STAGING_BYTES >= CHUNK_BYTES, "a chunk fits");
@@ -220,9 +233,7 @@ int memory_fill(struct memory *m, const struct byteset *bytes, uint8_t fill, str
 		if (!bytes->words[i])
 			continue;
 		memcpy(data, contents_chunk(m->contents, i), CHUNK_BYTES);
-		for (uint32_t j = 0; j < CHUNK_BYTES; j++)
-			if (bytes->words[i][j / 64] >> j % 64 & 1)
-				data[j] = fill;
+		fill_bytes(data, bytes->words[i], fill);
 		address = byteset_address(bytes, i);
 		result = m->driver->cuMemcpyHtoD_v2(address, data, CHUNK_BYTES);
 		if (result != CUDA_SUCCESS)

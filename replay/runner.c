@@ -9,7 +9,7 @@
 #include "lib/base.h"
 
 #define LOG_BYTES          4096
-#define PLAIN_SHARED_BYTES (48u << 10) /* more dynamic shared memory has to be asked for */
+#define PLAIN_SHARED_BYTES (48u << 10) /* more shared memory has to be asked for */
 
 static int driver_failed(struct runner *r, CUresult result, struct error *err, const char *what)
 {
@@ -195,7 +195,7 @@ int ready_make(struct ready *ready, struct runner *r, const struct bound *bound,
 {
 	CUmodule module;
 	CUresult result;
-	int rc;
+	int static_bytes = 0, rc;
 
 	*ready = (struct ready){.bound = bound};
 	rc = get_module(r, bound, &module, err);
@@ -204,7 +204,10 @@ int ready_make(struct ready *ready, struct runner *r, const struct bound *bound,
 	result = r->driver.cuModuleGetFunction(&ready->function, module, bound->entry);
 	if (result != CUDA_SUCCESS)
 		return driver_failed(r, result, err, bound->entry);
-	if (bound->shared_bytes > PLAIN_SHARED_BYTES) {
+	if (r->driver.cuFuncGetAttribute(&static_bytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+					 ready->function) != CUDA_SUCCESS)
+		static_bytes = 0;
+	if (bound->shared_bytes + (uint64_t)static_bytes > PLAIN_SHARED_BYTES) {
 		result = r->driver.cuFuncSetAttribute(
 			ready->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
 			(int)bound->shared_bytes);

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* Captures made by hand: one small kernel in variants, its memory and what it should give. */
+#ifndef TESTS_REPLAY_FIXTURE_H
+#define TESTS_REPLAY_FIXTURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernelab/bundle.h"
+
+#define FIXTURE_BASE     0x504000000ull /* a recorded allocation of 2 MiB */
+#define FIXTURE_BYTES    (2u << 20)
+#define FIXTURE_X        (FIXTURE_BASE + 0x1000)
+#define FIXTURE_Y        (FIXTURE_BASE + 0x9000)
+#define FIXTURE_ELEMENTS 1000u
+
+/* How a variant of k(X, Y, n), y[i] = 2 x[i], goes wrong; BODY_SCALE does not. */
+enum body {
+	BODY_SCALE,
+	BODY_OTHER, /* y = 3 x */
+	BODY_SKIP,  /* leaves the last element out */
+	BODY_STRAY, /* writes 16 KiB further on as well */
+	BODY_FAULT, /* stores to address 64 */
+	BODY_LOOP,  /* never ends */
+	BODY_READS, /* y = 2 x + y */
+	BODY_INDEX, /* y = 2 x + x[y], y read as an index */
+	BODY_COUNT
+};
+
+/* PTX text of the variant. Static storage. */
+const char *body_ptx(enum body b);
+
+struct fixture {
+	const char *path;
+	enum body recorded; /* which kernel */
+	bool no_data;       /* geometry only */
+	bool stale;         /* Y holds the right result already */
+	bool wrong_after;   /* the recorded result is one that the kernel does not give */
+	bool no_after;
+	bool no_metadata;    /* no .json and .source */
+	bool failed;         /* the launch failed when it was recorded */
+	uint64_t base;       /* 0: FIXTURE_BASE */
+	const char *options; /* replaces "num_warps": 4 in the metadata */
+	uint32_t launches;   /* 0: one */
+};
+
+/* Writes the capture. Ends the program where that fails. */
+void fixture_write(const struct fixture *f);
+
+#endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/* Which kernel of B goes with which of A, on suites made by hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "replay/pair.h"
+
+#define MAX_MEMBERS 4
+
+/* A suite of one family "k" with up to two configs, each with a few members. */
+struct small {
+	struct suite suite;
+	struct suite_family family;
+	struct suite_config configs[2];
+	struct suite_member members[2][MAX_MEMBERS];
+	struct record_image images[2][MAX_MEMBERS];
+	struct record_launch launches[2][MAX_MEMBERS];
+	const struct record_launch *lists[2][MAX_MEMBERS];
+	struct suite_class classes[2][MAX_MEMBERS];
+};
+
+static struct hash128 key(uint64_t n)
+{
+	return (struct hash128){n, n};
+}
+
+static void begin(struct small *s, size_t configs)
+{
+	*s = (struct small){0};
+	s->family = (struct suite_family){.key = key(1),
+					  .name = "k",
+					  .metadata = true,
+					  .configs = s->configs,
+					  .config_count = configs};
+	s->suite.families = &s->family;
+	s->suite.family_count = 1;
+	for (size_t i = 0; i < configs; i++)
+		s->configs[i] = (struct suite_config){.key = key(10 + i),
+						      .loose = key(20 + i),
+						      .options = "num_warps=4",
+						      .members = s->members[i]};
+}
+
+static struct suite_member *add(struct small *s, size_t config, uint64_t image, uint64_t special,
+				uint64_t seq, uint32_t grid)
+{
+	size_t n = s->configs[config].member_count++;
+	struct suite_member *m = &s->members[config][n];
+
+	s->images[config][n].id = key(image);
+	s->launches[config][n] = (struct record_launch){.seq = seq, .grid = {grid, 1, 1}};
+	s->lists[config][n] = &s->launches[config][n];
+	s->classes[config][n] = (struct suite_class){.grid = {grid, 1, 1}};
+	*m = (struct suite_member){.image = &s->images[config][n],
+				   .entry = "k",
+				   .special = key(special),
+				   .launches = &s->lists[config][n],
+				   .launch_count = seq ? 1 : 0,
+				   .classes = &s->classes[config][n],
+				   .class_count = seq ? 1 : 0,
+				   .seen = seq ? 1 : 0};
+	return m;
+}
+
+static void pairs_by_config(void **state)
+{
+	static struct small a, b;
+	struct suite_member *b0, *b1;
+	struct pairs p;
+
+	begin(&a, 2);
+	begin(&b, 2);
+	add(&a, 0, 100, 1, 5, 8);
+	add(&a, 1, 101, 1, 6, 8);
+	b1 = add(&b, 1, 201, 1, 5, 8);
+	b0 = add(&b, 0, 200, 1, 9, 8);
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite), 0);
+	assert_int_equal(p.count, 2);
+	assert_ptr_equal(p.items[0].b, b0);
+	assert_ptr_equal(p.items[1].b, b1);
+	assert_ptr_equal(p.items[0].a, p.items[0].base);
+	assert_int_equal(p.items[0].pairing, PAIRING_EXACT);
+	assert_null(p.items[0].reason);
+	assert_int_equal(p.items[0].launch_count, 1);
+	pairs_free(&p);
+}
+
+static void prefers_equal_specialisation(void **state)
+{
+	static struct small a, b;
+	struct suite_member *right;
+	struct pairs p;
+
+	begin(&a, 1);
+	begin(&b, 1);
+	add(&a, 0, 100, 7, 5, 8);
+	add(&b, 0, 200, 6, 1, 8);
+	right = add(&b, 0, 201, 7, 2, 9);
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite), 0);
+	assert_ptr_equal(p.items[0].b, right);
+	assert_int_equal(p.count, 2); /* the other of B is listed */
+	assert_int_equal(p.items[1].pairing, PAIRING_B_ONLY);
+	assert_true(p.items[1].reason[0]);
+	pairs_free(&p);
+}
+
+static void breaks_ties_by_position_then_grid(void **state)
+{
+	static struct small a, b;
+	struct suite_member *first, *second;
+	struct pairs p;
+
+	begin(&a, 1);
+	begin(&b, 1);
+	add(&a, 0, 100, 1, 50, 8);
+	add(&a, 0, 101, 1, 40, 8);
+	second = add(&b, 0, 200, 1, 9, 8);
+	first = add(&b, 0, 201, 1, 3, 8);
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite), 0);
+	assert_int_equal(p.count, 2);
+	assert_ptr_equal(p.items[0].b, second);
+	assert_ptr_equal(p.items[1].b, first);
+	pairs_free(&p);
+
+	begin(&a, 1);
+	begin(&b, 1);
+	add(&a, 0, 100, 1, 50, 8);
+	add(&b, 0, 200, 1, 9, 16);
+	second = add(&b, 0, 201, 1, 3, 8);
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite), 0);
+	assert_ptr_equal(p.items[0].b, second);
+	pairs_free(&p);
+}
+
+static void names_what_stays_ambiguous(void **state)
+{
+	static struct small a, b;
+	struct pairs p;
+
+	begin(&a, 1);
+	begin(&b, 1);
+	add(&a, 0, 100, 1, 50, 8);
+	add(&b, 0, 200, 1, 9, 8);
+	add(&b, 0, 201, 1, 3, 8);
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite), 0);
+	assert_null(p.items[0].b);
+	assert_int_equal(p.items[0].pairing, PAIRING_A_ONLY);
+	assert_non_null(strstr(p.items[0].reason, "2 images"));
+	assert_int_equal(p.count, 3);
+	pairs_free(&p);
+	/* equal machine code is no ambiguity */
+	b.members[0][0].code_hash = b.members[0][1].code_hash = key(77);
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite), 0);
+	assert_non_null(p.items[0].b);
+	pairs_free(&p);
+}
+
+static void pairs_loosely_across_versions(void **state)
+{
+	static struct small a, b;
+	struct suite_member *m;
+	struct pairs p;
+
+	begin(&a, 1);
+	begin(&b, 1);
+	add(&a, 0, 100, 1, 50, 8);
+	m = add(&b, 0, 200, 1, 9, 8);
+	b.family.key = key(2); /* the source moved by a line */
+	b.configs[0].key = key(99);
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite), 0);
+	assert_ptr_equal(p.items[0].b, m);
+	assert_int_equal(p.items[0].pairing, PAIRING_SOURCE_CHANGED);
+	assert_int_equal(p.count, 1);
+	pairs_free(&p);
+	b.configs[0].loose = key(98);
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite), 0);
+	assert_null(p.items[0].b);
+	assert_int_equal(p.count, 2);
+	pairs_free(&p);
+}
+
+static void without_metadata_only_one_to_one(void **state)
+{
+	static struct small a, b;
+	struct suite_member *m;
+	struct pairs p;
+
+	begin(&a, 1);
+	begin(&b, 1);
+	a.family.metadata = b.family.metadata = false;
+	a.configs[0].loose = b.configs[0].loose = (struct hash128){0};
+	add(&a, 0, 100, 0, 50, 8);
+	m = add(&b, 0, 200, 0, 9, 8);
+	b.configs[0].key = key(99); /* the machine code's hash */
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite), 0);
+	assert_ptr_equal(p.items[0].b, m);
+	pairs_free(&p);
+	b.family.config_count = 2;
+	b.configs[1] = b.configs[0];
+	b.configs[1].key = key(98);
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite), 0);
+	assert_null(p.items[0].b);
+	assert_non_null(strstr(p.items[0].reason, "no metadata"));
+	pairs_free(&p);
+}
+
+static void one_image_in_two_bundles_is_one_pair(void **state)
+{
+	static struct small a;
+	struct pairs p;
+
+	begin(&a, 1);
+	add(&a, 0, 100, 1, 50, 8);
+	add(&a, 0, 100, 1, 60, 8)->bundle = 1;
+	add(&a, 0, 101, 2, 0, 8);
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &a.suite), 0);
+	assert_int_equal(p.count, 2);
+	assert_int_equal(p.items[0].launch_count, 2);
+	assert_int_equal(p.items[0].launches[1].bundle, 1);
+	assert_ptr_equal(p.items[0].a, p.items[0].b);
+	assert_non_null(strstr(p.items[1].reason, "never launched"));
+	pairs_free(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pairs_by_config),
+		cmocka_unit_test(prefers_equal_specialisation),
+		cmocka_unit_test(breaks_ties_by_position_then_grid),
+		cmocka_unit_test(names_what_stays_ambiguous),
+		cmocka_unit_test(pairs_loosely_across_versions),
+		cmocka_unit_test(without_metadata_only_one_to_one),
+		cmocka_unit_test(one_image_in_two_bundles_is_one_pair),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

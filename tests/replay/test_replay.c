@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: MIT */
+/* Whole replays on the software device: good and broken kernels, seen through the result bundle. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kernelab/dtype.h"
+#include "lib/base.h"
+#include "replay/replay.h"
+#include "tests/replay/fixture.h"
+
+static char folder[] = "/tmp/kernelab-replay-XXXXXX";
+static char a_path[64], b_path[64], result_path[64];
+
+/* What the checks look at. */
+static struct bundle *result;
+static struct replay_summary summary;
+
+static void open_result(void)
+{
+	struct error err;
+
+	if (bundle_open(&result, result_path, &err))
+		fail_msg("%s", err.message);
+	assert_true(result->complete);
+	assert_int_equal(result->kind, BUNDLE_RESULT);
+	assert_int_equal(result->runs.count, 1);
+	assert_int_equal(result->sides.count, 2);
+	assert_int_equal(result->ends.count, 1);
+}
+
+static int run(struct replay_options *o)
+{
+	const char *bundles[] = {a_path};
+	struct error err;
+	int rc;
+
+	unlink(result_path);
+	o->bundles = bundles;
+	o->bundle_count = 1;
+	o->result = result_path;
+	o->progress_fd = -1;
+	rc = replay_run(o, &summary, &err);
+	if (rc)
+		assert_true(err.message[0]);
+	return rc;
+}
+
+static void replay(const struct fixture *a, const struct fixture *b)
+{
+	struct replay_options o;
+
+	fixture_write(a);
+	if (b)
+		fixture_write(b);
+	replay_options_init(&o);
+	o.b = b ? b_path : "recorded";
+	o.timeout_s = 2;
+	assert_int_equal(run(&o), 0);
+	open_result();
+}
+
+static int close_result(void **state)
+{
+	bundle_close(result);
+	result = NULL;
+	return 0;
+}
+
+static const struct record_trial *trial(enum side side, enum trial_kind kind, uint32_t index)
+{
+	for (size_t i = 0; i < result->trials.count; i++) {
+		const struct record_trial *t = &result->trials.items[i];
+
+		if (t->side == side && t->kind == kind && t->index == index)
+			return t;
+	}
+	fail_msg("no trial: side %s, %s %u", side_name(side), trial_kind_name(kind), index);
+	return NULL;
+}
+
+static size_t count_trials(enum side side)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < result->trials.count; i++)
+		n += result->trials.items[i].side == side;
+	return n;
+}
+
+/* The one extent: Y, whole. */
+static const struct record_case *check_case(enum fidelity fidelity)
+{
+	const struct record_case *c = &result->cases.items[0];
+
+	assert_int_equal(result->cases.count, 1);
+	if (c->fidelity != fidelity)
+		fail_msg("fidelity %s: %s", fidelity_name(c->fidelity),
+			 c->fidelity_reason ? c->fidelity_reason : "");
+	assert_int_equal(c->seq, 1);
+	assert_string_equal(c->bundle, "a.klab");
+	assert_non_null(strstr(c->repro, "kernelab diff "));
+	assert_non_null(strstr(c->repro, " --launch 1"));
+	return c;
+}
+
+static void check_extent(const struct record_case *c, uint32_t flags)
+{
+	assert_int_equal(c->extents.count, 1);
+	assert_int_equal(c->extents.items[0].address, FIXTURE_Y);
+	assert_int_equal(c->extents.items[0].size, 4 * FIXTURE_ELEMENTS);
+	assert_int_equal(c->extents.items[0].arg, 2);
+	assert_int_equal(c->extents.items[0].dtype, DTYPE_F32);
+	assert_int_equal(c->extents.items[0].flags, flags);
+}
+
+static bool same_contents(const struct record_trial *x, const struct record_trial *y)
+{
+	assert_int_equal(x->contents.count, y->contents.count);
+	for (size_t i = 0; i < x->contents.count; i++) {
+		const struct hashes *p = &x->contents.items[i].chunks,
+				    *q = &y->contents.items[i].chunks;
+
+		assert_int_equal(p->count, q->count);
+		for (size_t j = 0; j < p->count; j++)
+			if (!hash_equal(p->items[j], q->items[j]))
+				return false;
+	}
+	return true;
+}
+
+static float value(const struct record_trial *t, uint32_t i)
+{
+	float y[FIXTURE_ELEMENTS];
+	struct error err;
+
+	if (bundle_read_content(result, FIXTURE_Y, sizeof(y), &t->contents.items[0].chunks, y,
+				&err))
+		fail_msg("%s", err.message);
+	return y[i];
+}
+
+static void a_against_a_is_equal(void **state)
+{
+	replay(&(struct fixture){.path = a_path}, NULL);
+	check_extent(check_case(FIDELITY_FAITHFUL), 0);
+	assert_int_equal(result->families.count, 1);
+	assert_string_equal(result->families.items[0].name, "k");
+	assert_int_equal(result->families.items[0].args.count, 3);
+	assert_int_equal(result->configs.count, 1);
+	assert_true(result->configs.items[0].tested);
+	assert_true(result->configs.items[0].same_code);
+	assert_int_equal(count_trials(SIDE_A), 5);
+	assert_int_equal(count_trials(SIDE_B), 5);
+	for (size_t i = 0; i < result->trials.count; i++) {
+		const struct record_trial *t = &result->trials.items[i];
+
+		assert_int_equal(t->status, TRIAL_STATUS_OK);
+		assert_int_equal(t->stray_bytes, 0);
+		assert_int_equal(t->unwritten_bytes, 0);
+		assert_true(same_contents(t, &result->trials.items[0]));
+	}
+	assert_true(value(&result->trials.items[0], 999) == 1001.0f);
+	assert_int_equal(summary.faithful, 1);
+	assert_int_equal(summary.configs_tested, 1);
+	if (result->devices.items[0].software)
+		assert_string_equal(bundle_fact(result, "replay.level"),
+				    "PTX level: ptxas not executed");
+}
+
+static void different_values_are_kept(void **state)
+{
+	replay(&(struct fixture){.path = a_path},
+	       &(struct fixture){.path = b_path, .recorded = BODY_OTHER, .no_data = true});
+	check_extent(check_case(FIDELITY_FAITHFUL), 0);
+	assert_int_equal(result->configs.items[0].pairing, PAIRING_EXACT);
+	assert_false(result->configs.items[0].same_ptx);
+	assert_false(same_contents(trial(SIDE_A, TRIAL_REPEAT, 0), trial(SIDE_B, TRIAL_REPEAT, 0)));
+	assert_true(value(trial(SIDE_B, TRIAL_REPEAT, 2), 999) == 1501.5f);
+	assert_true(value(trial(SIDE_A, TRIAL_REPEAT, 2), 999) == 1001.0f);
+}
+
+/* The recorded buffer holds the right answer: only poison shows that B leaves an element out. */
+static void skipped_elements_are_unwritten(void **state)
+{
+	replay(&(struct fixture){.path = a_path, .stale = true},
+	       &(struct fixture){.path = b_path, .recorded = BODY_SKIP, .no_data = true});
+	check_extent(check_case(FIDELITY_FAITHFUL), 0);
+	assert_true(same_contents(trial(SIDE_A, TRIAL_REPEAT, 0), trial(SIDE_B, TRIAL_REPEAT, 0)));
+	assert_int_equal(trial(SIDE_A, TRIAL_POISON, 1)->unwritten_bytes, 0);
+	assert_int_equal(trial(SIDE_B, TRIAL_POISON, 1)->unwritten_bytes, 4);
+	assert_int_equal(trial(SIDE_B, TRIAL_POISON, 1)->unwritten_address,
+			 FIXTURE_Y + 4 * (FIXTURE_ELEMENTS - 1));
+}
+
+static void writes_elsewhere_are_stray(void **state)
+{
+	replay(&(struct fixture){.path = a_path},
+	       &(struct fixture){.path = b_path, .recorded = BODY_STRAY, .no_data = true});
+	check_extent(check_case(FIDELITY_FAITHFUL), 0);
+	assert_int_equal(trial(SIDE_A, TRIAL_REPEAT, 0)->stray_bytes, 0);
+	assert_true(trial(SIDE_B, TRIAL_REPEAT, 0)->stray_bytes >= FIXTURE_ELEMENTS);
+	assert_in_range(trial(SIDE_B, TRIAL_REPEAT, 0)->stray_address, FIXTURE_Y + 16384,
+			FIXTURE_Y + 16384 + 3);
+}
+
+static void a_fault_costs_one_trial(void **state)
+{
+	replay(&(struct fixture){.path = a_path, .launches = 2},
+	       &(struct fixture){.path = b_path, .recorded = BODY_FAULT, .no_data = true});
+	assert_int_equal(result->cases.count, 2);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(result->cases.items[i].fidelity, FIDELITY_FAITHFUL);
+	assert_int_equal(trial(SIDE_B, TRIAL_REPEAT, 0)->status, TRIAL_STATUS_FAULT);
+	assert_true(trial(SIDE_B, TRIAL_REPEAT, 0)->reason[0]);
+	assert_int_equal(count_trials(SIDE_A), 10);
+	assert_int_equal(count_trials(SIDE_B), 2);
+	assert_int_equal(summary.failures, 2);
+	assert_true(result->configs.items[0].tested);
+}
+
+static void a_hang_is_ended(void **state)
+{
+	replay(&(struct fixture){.path = a_path},
+	       &(struct fixture){.path = b_path, .recorded = BODY_LOOP, .no_data = true});
+	check_extent(check_case(FIDELITY_FAITHFUL), 0);
+	assert_int_equal(trial(SIDE_B, TRIAL_REPEAT, 0)->status, TRIAL_STATUS_HANG);
+	assert_int_equal(count_trials(SIDE_A), 5);
+}
+
+/* Y is zero in the recording, so B = 2 x + y looks right until y is poisoned. */
+static void b_that_reads_its_output_shows(void **state)
+{
+	replay(&(struct fixture){.path = a_path},
+	       &(struct fixture){.path = b_path, .recorded = BODY_READS, .no_data = true});
+	check_extent(check_case(FIDELITY_FAITHFUL), 0);
+	assert_true(same_contents(trial(SIDE_A, TRIAL_REPEAT, 0), trial(SIDE_B, TRIAL_REPEAT, 0)));
+	assert_true(same_contents(trial(SIDE_A, TRIAL_POISON, 0), trial(SIDE_A, TRIAL_POISON, 1)));
+	assert_false(same_contents(trial(SIDE_B, TRIAL_POISON, 0), trial(SIDE_B, TRIAL_POISON, 1)));
+}
+
+static void in_place_outputs_are_not_poisoned(void **state)
+{
+	replay(&(struct fixture){.path = a_path, .recorded = BODY_READS}, NULL);
+	check_extent(check_case(FIDELITY_FAITHFUL), EXTENT_IN_PLACE);
+	for (uint32_t k = 0; k < 2; k++) {
+		assert_int_equal(trial(SIDE_A, TRIAL_POISON, k)->status, TRIAL_STATUS_VOID);
+		assert_int_equal(trial(SIDE_B, TRIAL_POISON, k)->status, TRIAL_STATUS_VOID);
+	}
+}
+
+/* A reads its output as an index: poison makes it fault; the case is run again with less. */
+static void a_that_cannot_bear_poison_is_still_tested(void **state)
+{
+	replay(&(struct fixture){.path = a_path, .recorded = BODY_INDEX}, NULL);
+	const struct record_case *c = check_case(FIDELITY_FAITHFUL);
+
+	check_extent(c, 0);
+	assert_non_null(strstr(c->fidelity_reason, "changed bytes only"));
+	assert_int_equal(trial(SIDE_A, TRIAL_POISON, 0)->status, TRIAL_STATUS_VOID);
+	assert_int_equal(count_trials(SIDE_A), 5);
+	assert_int_equal(count_trials(SIDE_B), 5);
+	assert_true(summary.restarts >= 1);
+}
+
+static void wrong_recordings_are_unfaithful(void **state)
+{
+	replay(&(struct fixture){.path = a_path, .wrong_after = true}, NULL);
+	assert_non_null(strstr(check_case(FIDELITY_UNFAITHFUL)->fidelity_reason, "differ"));
+	assert_false(result->configs.items[0].tested);
+	assert_non_null(strstr(result->configs.items[0].reason, "launch 1"));
+	close_result(NULL);
+	replay(&(struct fixture){.path = a_path, .no_after = true}, NULL);
+	assert_non_null(strstr(check_case(FIDELITY_UNFAITHFUL)->fidelity_reason, "after launch"));
+	close_result(NULL);
+	replay(&(struct fixture){.path = a_path, .recorded = BODY_FAULT}, NULL);
+	assert_non_null(strstr(check_case(FIDELITY_UNFAITHFUL)->fidelity_reason, "A fails"));
+	assert_int_equal(count_trials(SIDE_B), 0);
+	close_result(NULL);
+	replay(&(struct fixture){.path = a_path, .failed = true}, NULL);
+	assert_non_null(strstr(check_case(FIDELITY_UNTESTED)->fidelity_reason, "failed when"));
+	close_result(NULL);
+	replay(&(struct fixture){.path = a_path, .no_data = true}, NULL);
+	assert_non_null(strstr(check_case(FIDELITY_UNTESTED)->fidelity_reason, "--no-data"));
+}
+
+static void configs_of_one_side_are_listed(void **state)
+{
+	replay(&(struct fixture){.path = a_path},
+	       &(struct fixture){.path = b_path, .no_data = true, .options = "\"num_warps\": 8"});
+	assert_int_equal(result->configs.count, 2);
+	assert_int_equal(result->configs.items[0].pairing, PAIRING_A_ONLY);
+	assert_int_equal(result->configs.items[1].pairing, PAIRING_B_ONLY);
+	for (size_t i = 0; i < 2; i++) {
+		assert_false(result->configs.items[i].tested);
+		assert_true(result->configs.items[i].reason[0]);
+	}
+	assert_int_equal(result->cases.count, 0);
+}
+
+/* Kernels of A from elsewhere: fidelity is still that of the recorded kernel. */
+static void a_may_come_from_another_bundle(void **state)
+{
+	struct replay_options o;
+
+	fixture_write(&(struct fixture){.path = a_path});
+	fixture_write(&(struct fixture){.path = b_path, .recorded = BODY_OTHER, .no_data = true});
+	replay_options_init(&o);
+	o.a = b_path;
+	o.b = b_path;
+	assert_int_equal(run(&o), 0);
+	open_result();
+	check_extent(check_case(FIDELITY_FAITHFUL), 0);
+	assert_true(value(trial(SIDE_A, TRIAL_REPEAT, 0), 999) == 1501.5f);
+	assert_true(same_contents(trial(SIDE_A, TRIAL_REPEAT, 0), trial(SIDE_B, TRIAL_REPEAT, 0)));
+}
+
+static void wrong_options_are_errors(void **state)
+{
+	struct replay_options o;
+
+	fixture_write(&(struct fixture){.path = a_path});
+	replay_options_init(&o);
+	o.b = "ptxas:/usr/bin/ptxas";
+	assert_int_equal(run(&o), -ENOTSUP);
+	o.b = "/nonexistent/bundle";
+	assert_int_equal(run(&o), -ENOENT);
+	o.b = "recorded";
+	o.family = "nothing_like_it";
+	assert_int_equal(run(&o), -ENOENT);
+	o.family = "(";
+	assert_int_equal(run(&o), -EINVAL);
+	o.family = NULL;
+	o.launch = 77;
+	assert_int_equal(run(&o), -ENOENT);
+	o.launch = 0;
+	o.repeats = 0;
+	assert_int_equal(run(&o), -EINVAL);
+	o.repeats = 3;
+	o.driver = "/nonexistent/libcuda.so.1";
+	assert_int_equal(run(&o), -ENODEV);
+	assert_int_not_equal(access(result_path, F_OK), 0); /* nothing is left behind */
+}
+
+static void nothing_is_overwritten(void **state)
+{
+	const char *bundles[] = {a_path};
+	struct replay_options o;
+	struct error err;
+	FILE *f = fopen(result_path, "w");
+
+	assert_non_null(f);
+	fclose(f);
+	fixture_write(&(struct fixture){.path = a_path});
+	replay_options_init(&o);
+	o.b = "recorded";
+	o.bundles = bundles;
+	o.bundle_count = 1;
+	o.result = result_path;
+	o.progress_fd = -1;
+	assert_int_equal(replay_run(&o, &summary, &err), -EEXIST);
+}
+
+static void interruption_leaves_a_valid_result(void **state)
+{
+	int status;
+	pid_t pid;
+
+	fixture_write(&(struct fixture){.path = a_path, .launches = 3});
+	fixture_write(&(struct fixture){.path = b_path, .recorded = BODY_LOOP, .no_data = true});
+	unlink(result_path);
+	pid = fork();
+	if (!pid) {
+		const char *bundles[] = {a_path};
+		struct replay_options o;
+		struct error err;
+
+		replay_options_init(&o);
+		o.b = b_path;
+		o.bundles = bundles;
+		o.bundle_count = 1;
+		o.result = result_path;
+		o.progress_fd = -1;
+		o.timeout_s = 600;
+		_exit(replay_run(&o, &summary, &err) == 0 && summary.interrupted ? 0 : 1);
+	}
+	for (int i = 0; i < 1500; i++) { /* until A's trials of the first launch stand there */
+		struct bundle *b = NULL;
+		size_t n = 0;
+
+		if (!bundle_open(&b, result_path, NULL))
+			n = b->trials.count;
+		bundle_close(b);
+		if (n >= 5)
+			break;
+		usleep(20000);
+	}
+	kill(pid, SIGINT);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	open_result();
+	assert_false(result->ends.items[0].clean);
+	assert_string_equal(result->ends.items[0].incomplete, "interrupted");
+	assert_true(result->trials.count >= 5);
+	assert_int_equal(result->configs.count, 1);
+}
+
+static int make_folder(void **state)
+{
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(a_path, sizeof(a_path), "%s/a.klab", folder);
+	snprintf(b_path, sizeof(b_path), "%s/b.klab", folder);
+	snprintf(result_path, sizeof(result_path), "%s/result.klab", folder);
+	return 0;
+}
+
+static int remove_folder(void **state)
+{
+	unlink(a_path);
+	unlink(b_path);
+	unlink(result_path);
+	return rmdir(folder);
+}
+
+#define T(f) cmocka_unit_test_teardown(f, close_result)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(a_against_a_is_equal),
+		T(different_values_are_kept),
+		T(skipped_elements_are_unwritten),
+		T(writes_elsewhere_are_stray),
+		T(a_fault_costs_one_trial),
+		T(a_hang_is_ended),
+		T(b_that_reads_its_output_shows),
+		T(in_place_outputs_are_not_poisoned),
+		T(a_that_cannot_bear_poison_is_still_tested),
+		T(wrong_recordings_are_unfaithful),
+		T(configs_of_one_side_are_listed),
+		T(a_may_come_from_another_bundle),
+		T(wrong_options_are_errors),
+		T(nothing_is_overwritten),
+		T(interruption_leaves_a_valid_result),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
