@@ -318,7 +318,7 @@ static void test_race_in_b(void **state)
 }
 
 /* Both vary by the last bits: compared with the range of A's repeats, and never bucket 1. */
-static void run_nondeterministic(float b_error, bool same, struct scene *s)
+static void run_nondeterministic(float b_error, int same, struct scene *s)
 {
 	float a[3][N], b[N];
 	const void *p;
@@ -331,7 +331,7 @@ static void run_nondeterministic(float b_error, bool same, struct scene *s)
 		maker_trial(&s->m, SIDE_A, TRIAL_REPEAT, (uint32_t)k, &p);
 	}
 	for (int k = 0; k < 3; k++) {
-		memcpy(b, a[same ? 1 : k], sizeof(b));
+		memcpy(b, a[same < 0 ? k : same], sizeof(b));
 		b[11] *= 1 + b_error;
 		p = b;
 		maker_trial(&s->m, SIDE_B, TRIAL_REPEAT, (uint32_t)k, &p);
@@ -343,18 +343,22 @@ static void test_both_nondeterministic(void **state)
 	struct scene s;
 	const struct family_verdict *f;
 
-	run_nondeterministic(0x1p-20f, false, &s);
+	run_nondeterministic(0x1p-20f, -1, &s);
 	f = scene_judge(&s);
 	expect(f, 2, false, RULE_MAGNITUDE, NULL);
 	assert_true(f->outcome.nondeterministic && f->outcome.provisional);
 	assert_non_null(strstr(f->notes[0], "nondeterministic"));
 	scene_end(&s);
-	run_nondeterministic(0.25f, false, &s);
+	run_nondeterministic(0.25f, -1, &s);
 	expect(scene_judge(&s), 3, false, RULE_MAGNITUDE, "element 11");
 	scene_end(&s);
-	run_nondeterministic(0, true, &s);
-	expect(scene_judge(&s), 2, false, RULE_MAGNITUDE, NULL);
-	scene_end(&s);
+	for (int same = 0; same < 2; same++) {
+		run_nondeterministic(0, same, &s);
+		f = scene_judge(&s);
+		expect(f, 2, false, RULE_MAGNITUDE, NULL);
+		assert_true(f->outcome.nondeterministic);
+		scene_end(&s);
+	}
 }
 
 /* ---- rules 3, int, 9 ---- */
@@ -662,6 +666,33 @@ static void test_worst_config_and_order(void **state)
 	scene_end(&s);
 }
 
+/* Of two findings the earlier rule is the stronger, whatever the order of configs. */
+static void test_earlier_rule_is_worse(void **state)
+{
+	struct record_trial hang = {.side = SIDE_B, .status = TRIAL_STATUS_HANG};
+	float nan[N];
+
+	memcpy(nan, plain, sizeof(nan));
+	nan[2] = NAN;
+	for (int swap = 0; swap < 2; swap++) {
+		struct scene s;
+
+		scene_begin(&s, NULL, DTYPE_F32);
+		for (int k = 0; k < 2; k++) {
+			if (k)
+				maker_case(&s.m, s.config, 18, DTYPE_F32, N);
+			if (k == swap) {
+				maker_trials(&s.m, plain, nan);
+			} else {
+				put_ok(&s, SIDE_A, plain);
+				maker_trial_full(&s.m, &hang, NULL);
+			}
+		}
+		expect(scene_judge(&s), 3, false, RULE_VALID, "hang");
+		scene_end(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -692,6 +723,7 @@ int main(void)
 		cmocka_unit_test(test_family_without_config),
 		cmocka_unit_test(test_software_device),
 		cmocka_unit_test(test_worst_config_and_order),
+		cmocka_unit_test(test_earlier_rule_is_worse),
 	};
 
 	return cmocka_run_group_tests(tests, setup, scratch_teardown);
