@@ -78,6 +78,17 @@ static bool text_equal(const char *x, const char *y)
 	return x && y && !strcmp(x, y);
 }
 
+/* How many arguments before `index` have its name: the shapes and strides of a tensor descriptor
+ * all have the descriptor's. */
+static size_t same_name_before(const struct signature *s, size_t index)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < index; i++)
+		n += text_equal(s->args[i].name, s->args[index].name);
+	return n;
+}
+
 /* base's parameter for an argument of target; -1 if base has none. */
 static int64_t find_arg(const struct suite_member *base, const struct suite_member *target,
 			size_t index, const struct record_arg *arg)
@@ -85,8 +96,10 @@ static int64_t find_arg(const struct suite_member *base, const struct suite_memb
 	const struct signature *s = base->triton->signature;
 
 	if (arg->name && *arg->name) {
+		size_t skip = same_name_before(target->triton->signature, index);
+
 		for (size_t i = 0; i < s->arg_count; i++)
-			if (text_equal(s->args[i].name, arg->name))
+			if (text_equal(s->args[i].name, arg->name) && !skip--)
 				return text_equal(s->args[i].type, arg->type) ? (int64_t)i : -1;
 		return -1;
 	}

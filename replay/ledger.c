@@ -79,7 +79,8 @@ static void add_version(FILE *f, char *const *text, const char *what, const char
 	fflush(f);
 }
 
-/* "triton 3.6.0, ptxas 12.8.93" from the images of a side; malloc'ed; "" if they do not say. */
+/* "triton 3.6.0, ptxas 12.8.93, torch 2.11.0" of a side's images and run; malloc'ed; "" if they do
+ * not say. */
 static char *versions_of(const struct source *s)
 {
 	char *text = NULL;
@@ -100,6 +101,8 @@ static char *versions_of(const struct source *s)
 				add_version(f, &text, "ptxas", m->image->ptxas);
 			}
 	}
+	for (size_t i = 0; i < s->count; i++)
+		add_version(f, &text, "torch", bundle_fact(s->bundles[i], "torch.version"));
 	if (fclose(f)) {
 		free(text);
 		return NULL;
@@ -126,8 +129,8 @@ static const char *source_fact(const struct source *s, const char *const *names,
 static int put_side(struct ledger *r, enum side side, const struct source *s, const char *version,
 		    const char *commit)
 {
-	static const char *const names[] = {"commit", "side.commit", "context.commit",
-					    "triton.commit", "torch.commit"};
+	/* Of the compiler under test only: PyTorch's commit says nothing about Triton or ptxas. */
+	static const char *const names[] = {"compiler.commit", "triton.commit"};
 	_cleanup_free_ char *found = versions_of(s);
 	_cleanup_free_ char *how = NULL;
 	const char *which = NULL;

@@ -62,7 +62,7 @@ static int put_unrecorded(struct bundle_writer *w, struct kernel *k)
 	struct record_unrecorded record = {
 		.name = k->entry,
 		.origin = k->image ? k->image->origin : ORIGIN_OTHER,
-		.launches = k->launches,
+		.launches = k->launches - k->flushed,
 		.reason = k->image ? "its origin is not among those recorded (KERNELAB_ORIGIN)"
 				   : "not from a module that the program loaded by cuModuleLoad*",
 	};

@@ -265,10 +265,10 @@ const char *trial_status_name(uint32_t v);
 	F(5, U64, recorded, "of which LAUNCH records were written") \
 	F(6, STR, reason, "why the others were not recorded")
 
-#define RECORD_UNRECORDED(F, A)          \
-	F(1, STR, name, "kernel name")   \
-	F(2, U32, origin, "enum origin") \
-	F(3, U64, launches, "how many")  \
+#define RECORD_UNRECORDED(F, A)                                                             \
+	F(1, STR, name, "kernel name")                                                      \
+	F(2, U32, origin, "enum origin")                                                    \
+	F(3, U64, launches, "how many, beyond those of earlier records of the same kernel") \
 	F(4, STR, reason, "why")
 
 #define RECORD_END(F, A)                                                        \
