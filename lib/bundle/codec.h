@@ -9,6 +9,7 @@
 #include "kernelab/error.h"
 #include "kernelab/records.h"
 #include "lib/bundle/arena.h"
+#include "lib/bundle/intern.h"
 
 enum field_kind {
 	FIELD_U32,
@@ -67,11 +68,12 @@ int codec_encode(const struct codec_record *r, const void *record, char **data, 
 
 /*
  * Decodes exactly `size` bytes into *record (zeroed by the caller). Strings, arrays and bytes are
- * copied into the arena. Unknown, repeated or disordered field numbers, other types than the row's,
- * counts beyond the data, texts with NUL or bad UTF-8, and bytes left over are errors; `offset` is
- * added to the position for err. 0 or -errno (-EBADMSG, -ENOMEM, -EFBIG: the arena's limit).
+ * copied into the arena; equal lists of hashes share their memory if `lists` is not NULL. Unknown,
+ * repeated or disordered field numbers, other types than the row's, counts beyond the data, texts
+ * with NUL or bad UTF-8, and bytes left over are errors; `offset` is added to the position for err.
+ * 0 or -errno (-EBADMSG, -ENOMEM, -EFBIG: the arena's limit).
  */
 int codec_decode(const struct codec_record *r, const void *data, size_t size, uint64_t offset,
-		 struct arena *arena, void *record, struct error *err);
+		 struct arena *arena, struct intern *lists, void *record, struct error *err);
 
 #endif

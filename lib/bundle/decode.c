@@ -18,6 +18,7 @@ struct cursor {
 	size_t size, at;
 	uint64_t offset; /* of data[0] in the file */
 	struct arena *arena;
+	struct intern *lists; /* NULL: every list is copied */
 	struct error *err;
 	const struct codec_record *record; /* for messages */
 	const char *field;
@@ -235,20 +236,29 @@ static int take_text(struct cursor *c, const char **text)
 	return 0;
 }
 
-static int take_binary(struct cursor *c, struct bytes *b)
+/* Bytes that are alike in many records are kept once where `shared`. */
+static int take_binary(struct cursor *c, struct bytes *b, struct intern *shared)
 {
 	struct token t;
 	int status = expect(c, TOKEN_BIN, &t);
-	void *copy;
+	const void *from;
 
 	if (status)
 		return status;
-	copy = arena_take(c->arena, t.number);
-	if (!copy)
+	from = c->data + c->at;
+	if (shared) {
+		b->data = intern_bytes(shared, c->arena, from, t.number);
+	} else {
+		void *copy = arena_take(c->arena, t.number);
+
+		if (copy)
+			memcpy(copy, from, t.number);
+		b->data = copy;
+	}
+	if (!b->data)
 		return no_memory(c);
-	memcpy(copy, c->data + c->at, t.number);
+	b->size = t.number;
 	c->at += t.number;
-	*b = (struct bytes){copy, t.number};
 	return 0;
 }
 
@@ -269,7 +279,7 @@ static int take_hash(struct cursor *c, struct hash128 *h)
 static int take_hashes(struct cursor *c, struct counted *a)
 {
 	struct bytes b;
-	int status = take_binary(c, &b);
+	int status = take_binary(c, &b, c->lists);
 
 	if (status)
 		return status;
@@ -354,7 +364,7 @@ static int take_value(struct cursor *c, const struct codec_field *f, void *at)
 	case FIELD_STR:
 		return take_text(c, at);
 	case FIELD_BYTES:
-		return take_binary(c, at);
+		return take_binary(c, at, NULL);
 	case FIELD_HASH:
 		return take_hash(c, at);
 	case FIELD_DIM3:
@@ -411,10 +421,14 @@ static int decode_record(struct cursor *c, const struct codec_record *r, void *r
 }
 
 int codec_decode(const struct codec_record *r, const void *data, size_t size, uint64_t offset,
-		 struct arena *arena, void *record, struct error *err)
+		 struct arena *arena, struct intern *lists, void *record, struct error *err)
 {
-	struct cursor c = {
-		.data = data, .size = size, .offset = offset, .arena = arena, .err = err};
+	struct cursor c = {.data = data,
+			   .size = size,
+			   .offset = offset,
+			   .arena = arena,
+			   .lists = lists,
+			   .err = err};
 	int status = decode_record(&c, r, record);
 
 	if (!status && c.at != size) {

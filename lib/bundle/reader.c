@@ -76,7 +76,7 @@ static int make_arrays(struct bundle *b, struct error *err)
 }
 
 static int decode_one(struct bundle *b, const struct format_index_record *e, char *payload,
-		      struct error *err)
+		      struct intern *lists, struct error *err)
 {
 	const struct codec_record *row = codec_record(e->type);
 	struct counted *array = array_of(b, row);
@@ -93,7 +93,7 @@ static int decode_one(struct bundle *b, const struct format_index_record *e, cha
 	status = read_payload(b, e->offset, &f, payload, err);
 	if (!status)
 		status = codec_decode(row, payload, f.payload_bytes, e->offset + sizeof(f),
-				      &b->priv->arena, record, err);
+				      &b->priv->arena, lists, record, err);
 	if (status)
 		return status;
 	status = check_record(e->type, record, err);
@@ -110,6 +110,7 @@ static int decode_all(struct bundle *b, struct error *err)
 {
 	const struct record_list *list = &b->priv->records;
 	_cleanup_free_ char *payload = NULL;
+	struct intern lists = {0};
 	uint64_t largest = 1;
 	int status = make_arrays(b, err);
 
@@ -120,7 +121,8 @@ static int decode_all(struct bundle *b, struct error *err)
 	if (!payload)
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	for (size_t i = 0; i < list->count && !status; i++)
-		status = decode_one(b, &list->items[i], payload, err);
+		status = decode_one(b, &list->items[i], payload, &lists, err);
+	intern_free(&lists);
 	return status;
 }
 

@@ -101,6 +101,7 @@ static void decode(const uint8_t *data, size_t size)
 {
 	const struct codec_record *row = codec_record(size ? data[0] : 0);
 	struct arena arena = {.limit_bytes = 64 << 20};
+	struct intern lists = {0};
 	_cleanup_free_ void *record = NULL;
 	_cleanup_free_ void *again = NULL;
 	_cleanup_free_ char *encoded = NULL;
@@ -112,13 +113,15 @@ static void decode(const uint8_t *data, size_t size)
 	record = calloc(1, row->bytes);
 	again = calloc(1, row->bytes);
 	must(record && again, "calloc");
-	if (!codec_decode(row, data + 1, size - 1, 0, &arena, record, &err)) {
+	if (!codec_decode(row, data + 1, size - 1, 0, &arena, &lists, record, &err)) {
 		must(!codec_encode(row, record, &encoded, &encoded_size), "encode");
-		must(!codec_decode(row, encoded, encoded_size, 0, &arena, again, &err), "decode");
+		must(!codec_decode(row, encoded, encoded_size, 0, &arena, &lists, again, &err),
+		     "decode");
 		must(!record_difference(row, record, again), "a field changed");
 	} else {
 		must(err.code > 0 && err.message[0], "an error without code or words");
 	}
+	intern_free(&lists);
 	arena_free(&arena);
 }
 

@@ -50,7 +50,11 @@ char *scratch_path(const char *name)
 
 void scratch_write(const char *path, const void *data, size_t size)
 {
-	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	_cleanup_close_ int fd = -1;
+
+	/* A new file each time: ext4 waits for the disk when a truncated one is closed. */
+	unlink(path);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
 	must(fd >= 0, path);
 	must(write(fd, data, size) == (ssize_t)size, path);

@@ -301,7 +301,7 @@ static void write_until_killed(const char *path, int ready)
 			_exit(1);
 		if (i == 3 && write(ready, "", 1) != 1)
 			_exit(1);
-		if (i == 20000) /* the parent is late: wait for it */
+		if (i == 1000) /* the parent is late: wait for it */
 			pause();
 	}
 }

@@ -234,6 +234,41 @@ static void look_ups(void **state)
 	bundle_close(b);
 }
 
+/* Repeats of a replay name the same contents again and again. */
+static void equal_key_lists_share_memory(void **state)
+{
+	_cleanup_free_ char *path = scratch_path("lists.klab");
+	struct hash128 keys[2][500] = {0};
+	struct bundle_writer *w;
+	const struct hash128 *kept[2];
+	struct bundle *b;
+
+	assert_int_equal(bundle_writer_open(&w, path, BUNDLE_RESULT), 0);
+	keys[1][499].low = 1;
+	for (uint32_t i = 0; i < 1000; i++) {
+		struct record_content c = {.chunks = {keys[i % 2], 500}};
+
+		assert_int_equal(bundle_put_trial(w, &(struct record_trial){.index = i,
+									    .contents = {&c, 1}}),
+				 0);
+	}
+	assert_int_equal(bundle_writer_close(w), 0);
+	assert_int_equal(bundle_open(&b, path, NULL), 0);
+	assert_int_equal(b->trials.count, 1000);
+	for (size_t i = 0; i < 1000; i++) {
+		const struct hashes *h = &b->trials.items[i].contents.items[0].chunks;
+
+		if (i < 2)
+			kept[i] = h->items;
+		assert_ptr_equal(h->items, kept[i % 2]);
+		assert_int_equal(h->count, 500);
+	}
+	assert_ptr_not_equal(kept[0], kept[1]);
+	assert_memory_equal(kept[0], keys[0], sizeof(keys[0]));
+	assert_memory_equal(kept[1], keys[1], sizeof(keys[1]));
+	bundle_close(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -243,6 +278,7 @@ int main(void)
 		cmocka_unit_test(an_existing_file_is_not_touched),
 		cmocka_unit_test(a_bundle_is_private),
 		cmocka_unit_test(look_ups),
+		cmocka_unit_test(equal_key_lists_share_memory),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
