@@ -199,7 +199,6 @@ static int token(struct ir *ir, struct writer *w, struct names *names, struct st
 {
 	bool line_start = s->line_start;
 	size_t start = ir->at;
-	struct ir_place ignored;
 	char c = ir_peek(ir);
 
 	if (c == '#' && line_start && ir_begins(ir, ir->at, "#loc")) {
@@ -222,7 +221,10 @@ static int token(struct ir *ir, struct writer *w, struct names *names, struct st
 		s->defines |= line_start;
 		return name(ir, w, names, s->defines || (s->in_arguments && s->depth == 1));
 	}
-	if (c == 'l' && word_here(ir, "loc(") && ir_location(ir, &ignored)) {
+	if (c == 'l' && word_here(ir, "loc(")) { /* what it says does not matter */
+		ir->at += strlen("loc");
+		if (!ir_bracket(ir))
+			ir->at++;
 		drop_blanks(w);
 		return 0;
 	}
