@@ -25,9 +25,12 @@ enum param_kind {
 struct shape_class {
 	struct hash128 key;
 	uint32_t grid[3];
-	uint64_t seen, recorded, flushed; /* flushed: seen when CLASS was last written */
-	uint32_t captured;                /* LAUNCH records made in stream capture: at most one */
-	uint32_t failed;                  /* recordings that got no contents */
+	uint64_t seen;
+	uint64_t claimed; /* launches that are being recorded, or are with contents */
+	uint64_t written; /* LAUNCH records */
+	uint64_t seen_flushed, written_flushed; /* as CLASS records say so far */
+	uint32_t captured; /* LAUNCH records made in stream capture: at most one */
+	uint32_t failed;   /* recordings that got no contents */
 };
 
 /* An image's entry. Lives as long as the process. Counters: table_lock. */

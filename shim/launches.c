@@ -30,11 +30,11 @@ void launches_totals(uint64_t *seen, uint64_t *recorded)
 
 static const char *class_reason(const struct shape_class *c)
 {
-	if (c->seen == c->recorded)
+	if (c->seen == c->written)
 		return NULL;
 	if (c->failed >= FAILURES_MAX)
 		return "the contents could not be had three times: see the notes of its launches";
-	if (c->captured && !c->recorded)
+	if (c->captured && !c->claimed)
 		return "launched in stream capture only: geometry and parameters are recorded once";
 	return "KERNELAB_PER_CLASS launches of the class are recorded";
 }
@@ -45,15 +45,16 @@ static int put_class(struct bundle_writer *w, const struct kernel *k, struct sha
 	struct record_class record = {
 		.kernel = k->number,
 		.shape_class = c->key,
-		.seen = c->seen,
-		.recorded = c->recorded + c->captured,
+		.seen = c->seen - c->seen_flushed,
+		.recorded = c->written - c->written_flushed,
 		.reason = reason,
 	};
 
 	memcpy(record.grid, c->grid, sizeof(record.grid));
-	if (c->flushed == c->seen)
+	if (!record.seen && !record.recorded)
 		return 0;
-	c->flushed = c->seen;
+	c->seen_flushed = c->seen;
+	c->written_flushed = c->written;
 	return bundle_put_class(w, &record);
 }
 
@@ -130,7 +131,7 @@ static void flush_now_and_then(uint64_t seq)
 static bool wanted(struct shape_class *c, const struct kernel *k)
 {
 	c->seen++;
-	return c != &k->more && c->recorded < recorder_settings()->per_class &&
+	return c != &k->more && c->claimed < recorder_settings()->per_class &&
 	       c->failed < FAILURES_MAX;
 }
 
@@ -147,7 +148,7 @@ static struct recording *consider(const struct launch_call *call, struct kernel 
 	c = kernels_class(k, facts.class_key, call->grid);
 	record = wanted(c, k);
 	if (record)
-		c->recorded++; /* claimed; record_launch_begin says what became of it */
+		c->claimed++; /* record_launch_begin says what became of it */
 	pthread_mutex_unlock(&recorder_table_lock);
 	if (!record)
 		return NULL;
@@ -186,13 +187,15 @@ void launches_settle(struct shape_class *c, enum launch_outcome outcome)
 {
 	pthread_mutex_lock(&recorder_table_lock);
 	if (outcome != LAUNCH_RECORDED)
-		c->recorded--;
+		c->claimed--;
 	if (outcome == LAUNCH_CAPTURED)
 		c->captured = 1;
 	if (outcome == LAUNCH_FAILED)
 		c->failed++;
+	if (outcome != LAUNCH_SKIPPED)
+		c->written++;
 	pthread_mutex_unlock(&recorder_table_lock);
-	if (outcome == LAUNCH_RECORDED || outcome == LAUNCH_CAPTURED)
+	if (outcome != LAUNCH_SKIPPED)
 		atomic_fetch_add(&launches_recorded, 1);
 }
 

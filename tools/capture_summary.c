@@ -17,20 +17,14 @@ struct totals {
 	uint64_t open_questions;
 };
 
-/* CLASS and UNRECORDED records are written again as counts grow: the last one of each holds. */
 static uint64_t seen_by_counts(const struct bundle *b)
 {
 	uint64_t sum = 0;
 
-	for (size_t i = b->classes.count; i-- > 0;) {
-		const struct record_class *c = &b->classes.items[i];
-		bool later = false;
-
-		for (size_t j = i + 1; !later && j < b->classes.count; j++)
-			later = b->classes.items[j].kernel == c->kernel &&
-				hash_equal(b->classes.items[j].shape_class, c->shape_class);
-		sum += later ? 0 : c->seen;
-	}
+	for (size_t i = 0; i < b->classes.count; i++)
+		sum += b->classes.items[i].seen;
+	for (size_t i = 0; i < b->unrecordeds.count; i++)
+		sum += b->unrecordeds.items[i].launches;
 	return sum;
 }
 

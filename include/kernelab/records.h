@@ -257,6 +257,10 @@ const char *trial_status_name(uint32_t v);
 	F(3, I64, sync_result, "CUresult of waiting for its stream") \
 	A(4, CHANGE, change, changes, "chunks whose contents differ from before")
 
+/*
+ * Counts since the last record of the same class: a reader adds them up. They are written every few
+ * seconds, so that a killed process loses little; for UNRECORDED the same holds.
+ */
 #define RECORD_CLASS(F, A)                                          \
 	F(1, U32, kernel, "KERNEL.number")                          \
 	F(2, HASH, shape_class, "as LAUNCH.shape_class")            \

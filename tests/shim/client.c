@@ -200,7 +200,7 @@ static void loop(void)
 {
 	for (int i = 0;; i++) {
 		CHECK(launch(1 + i % 50, x, y, i % 1000));
-		if (i == 20) {
+		if (i == 600) {
 			puts("going");
 			fflush(stdout);
 		}
