@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "kernelab/bundle.h"
 #include "lib/base.h"
@@ -19,8 +21,42 @@
 
 struct shown {
 	const char *path;
-	uint64_t count;
+	uint64_t count; /* faults */
+	double start_s, last_s;
+	bool on_line; /* a progress line stands on the terminal */
 };
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void wipe_progress(struct shown *s)
+{
+	if (s->on_line)
+		fprintf(stderr, "\r\033[K");
+	s->on_line = false;
+}
+
+/* On stderr: in place on a terminal twice a second, else a line every ten seconds. */
+static void show_progress(void *user, uint64_t done_bytes, uint64_t total_bytes)
+{
+	struct shown *s = user;
+	bool terminal = isatty(STDERR_FILENO);
+	double now = now_s(), rate;
+
+	if (now - s->last_s < (terminal ? 0.5 : 10))
+		return;
+	s->last_s = now;
+	rate = (double)done_bytes / (now - s->start_s);
+	fprintf(stderr, "%s%s: %.1f of %.1f GB, %.2f GB/s, %.0f s left%s", terminal ? "\r" : "",
+		s->path, (double)done_bytes * 1e-9, (double)total_bytes * 1e-9, rate * 1e-9,
+		(double)(total_bytes - done_bytes) / rate, terminal ? "\033[K" : "\n");
+	s->on_line = terminal;
+}
 
 /* A fault that comes from reading names the file already. */
 static void show_fault(void *user, const char *fault)
@@ -30,6 +66,7 @@ static void show_fault(void *user, const char *fault)
 
 	if (s->count++ >= FAULTS_SHOWN)
 		return;
+	wipe_progress(s);
 	if (!strncmp(fault, s->path, length) && fault[length] == ':')
 		printf("%s\n", fault);
 	else
@@ -38,7 +75,8 @@ static void show_fault(void *user, const char *fault)
 
 static bool verify_one(const char *path)
 {
-	struct shown shown = {.path = path};
+	struct shown shown = {.path = path, .start_s = now_s()};
+	struct verify_calls calls = {show_fault, show_progress, &shown};
 	struct verify_totals totals;
 	struct bundle *b;
 	struct error err;
@@ -48,7 +86,9 @@ static bool verify_one(const char *path)
 		printf("%s\n", err.message);
 		return false;
 	}
-	status = bundle_verify(b, show_fault, &shown, &totals);
+	shown.last_s = shown.start_s;
+	status = bundle_verify(b, &calls, &totals);
+	wipe_progress(&shown);
 	if (status)
 		printf("%s: cannot be checked: %s\n", path, strerror(-status));
 	if (totals.faults > FAULTS_SHOWN)

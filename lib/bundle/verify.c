@@ -13,8 +13,7 @@ typedef unsigned long long ull;
 
 struct verify {
 	const struct bundle *b;
-	verify_report report;
-	void *user;
+	const struct verify_calls *calls;
 	struct verify_totals *totals;
 };
 
@@ -27,8 +26,8 @@ __attribute__((format(printf, 2, 3))) static void fault(struct verify *v, const 
 	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
 	v->totals->faults++;
-	if (v->report)
-		v->report(v->user, text);
+	if (v->calls->report)
+		v->calls->report(v->calls->user, text);
 }
 
 /* ---- chunks ---- */
@@ -37,9 +36,11 @@ static int verify_chunk_contents(struct verify *v)
 {
 	const struct chunk_table *t = &v->b->priv->chunks;
 	_cleanup_free_ void *data = malloc(CHUNK_BYTES);
+	uint64_t count, total, stored;
 
 	if (!data)
 		return -ENOMEM;
+	bundle_chunk_totals(v->b, &count, &total, &stored);
 	for (size_t i = 0; i < t->count; i++) {
 		struct error err;
 		int status =
@@ -51,6 +52,8 @@ static int verify_chunk_contents(struct verify *v)
 			fault(v, "%s", err.message);
 		v->totals->chunks++;
 		v->totals->chunk_bytes += t->items[i].raw_bytes;
+		if (v->calls->progress && i % 64 == 63)
+			v->calls->progress(v->calls->user, v->totals->chunk_bytes, total);
 	}
 	return 0;
 }
@@ -287,10 +290,10 @@ static void verify_trials(struct verify *v)
 	}
 }
 
-int bundle_verify(const struct bundle *b, verify_report report, void *user,
+int bundle_verify(const struct bundle *b, const struct verify_calls *calls,
 		  struct verify_totals *totals)
 {
-	struct verify v = {b, report, user, totals};
+	struct verify v = {b, calls, totals};
 	int status;
 
 	*totals = (struct verify_totals){.records = b->priv->records.count};

@@ -11,6 +11,15 @@
 /* Called once for each fault, in words: one sentence without a full stop. */
 typedef void (*verify_report)(void *user, const char *fault);
 
+/* Called now and then with the bytes of chunks checked so far and of all. */
+typedef void (*verify_progress)(void *user, uint64_t done_bytes, uint64_t total_bytes);
+
+struct verify_calls {
+	verify_report report;     /* may be NULL */
+	verify_progress progress; /* may be NULL */
+	void *user;
+};
+
 struct verify_totals {
 	uint64_t records;
 	uint64_t chunks;
@@ -26,7 +35,7 @@ struct verify_totals {
  * another bundle and is not looked for. A bundle that is not complete is one fault.
  * 0 (with totals->faults), or -ENOMEM. Threads: any, the bundle is only read.
  */
-int bundle_verify(const struct bundle *b, verify_report report, void *user,
+int bundle_verify(const struct bundle *b, const struct verify_calls *calls,
 		  struct verify_totals *totals);
 
 #endif

@@ -29,7 +29,7 @@ static void use(const struct bundle *b)
 	struct verify_totals totals;
 	struct hash128 none = {0, 0};
 
-	bundle_verify(b, NULL, NULL, &totals);
+	bundle_verify(b, &(struct verify_calls){0}, &totals);
 	for (size_t i = 0; i < b->files.count; i++) {
 		struct error err;
 		char *data;

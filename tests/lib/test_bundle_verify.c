@@ -40,7 +40,8 @@ static struct faults verify_file(const char *path, struct verify_totals *totals)
 
 	if (bundle_open(&b, path, &err))
 		fail_msg("%s", err.message);
-	assert_int_equal(bundle_verify(b, collect, &f, totals), 0);
+	assert_int_equal(
+		bundle_verify(b, &(struct verify_calls){.report = collect, .user = &f}, totals), 0);
 	assert_int_equal(totals->faults, f.count);
 	bundle_close(b);
 	return f;
