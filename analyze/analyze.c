@@ -191,26 +191,34 @@ static int compare_entries(const void *x, const void *y)
 	       (a->config->record->number < b->config->record->number);
 }
 
-static bool same_case(const struct record_case *x, const struct record_case *y)
+/* By launch; of one launch the worse outcome first. */
+static int compare_cases(const void *x, const void *y)
 {
-	return x->seq == y->seq && text_equal(x->bundle, y->bundle);
+	const struct case_verdict *a = x, *b = y;
+	int order = strcmp(a->record->bundle ? a->record->bundle : "",
+			   b->record->bundle ? b->record->bundle : "");
+
+	if (!order)
+		order = (a->record->seq > b->record->seq) - (a->record->seq < b->record->seq);
+	return order ? order : outcome_compare(&b->outcome, &a->outcome);
 }
 
 /* A launch that two shards replayed stands once, with the worse outcome. */
-static void keep_case(struct config_verdict *c, struct case_verdict *v)
+static void merge_cases(struct config_verdict *c)
 {
+	size_t kept = 0;
+
+	qsort(c->cases, c->case_count, sizeof(*c->cases), compare_cases);
 	for (size_t i = 0; i < c->case_count; i++) {
-		if (c->cases[i].result == v->result || !same_case(c->cases[i].record, v->record))
-			continue;
-		if (outcome_compare(&v->outcome, &c->cases[i].outcome) > 0) {
+		const struct record_case *last = kept ? c->cases[kept - 1].record : NULL;
+
+		if (last && last->seq == c->cases[i].record->seq &&
+		    text_equal(last->bundle, c->cases[i].record->bundle))
 			case_verdict_clear(&c->cases[i]);
-			c->cases[i] = *v;
-		} else {
-			case_verdict_clear(v);
-		}
-		return;
+		else
+			c->cases[kept++] = c->cases[i];
 	}
-	c->cases[c->case_count++] = *v;
+	c->case_count = kept;
 }
 
 static int judge_cases(struct analysis *a, const struct entry *e, struct contents_buffers *buffers,
@@ -228,7 +236,7 @@ static int judge_cases(struct analysis *a, const struct entry *e, struct content
 				case_verdict_clear(&v);
 				return out_of_memory(err);
 			}
-		keep_case(c, &v);
+		c->cases[c->case_count++] = v;
 	}
 	return 0;
 }
@@ -276,6 +284,7 @@ static int judge_config(struct analysis *a, const struct entry *entries, size_t 
 		return out_of_memory(err);
 	for (size_t i = 0; !e && i < count; i++)
 		e = judge_cases(a, &entries[i], buffers, c, err);
+	merge_cases(c);
 	conclude_config(c);
 	return e;
 }

@@ -25,14 +25,25 @@ static bool trial_failed(const struct record_trial *t)
 	return t->status != TRIAL_STATUS_OK && t->status != TRIAL_STATUS_VOID;
 }
 
-static const struct record_trial *trial_find(const struct result_case *c, uint32_t side,
-					     uint32_t kind, uint32_t index)
+static int compare_poison_of_b(const void *key, const void *item)
 {
-	for (size_t i = 0; i < c->trial_count; i++)
-		if (c->trials[i]->side == side && c->trials[i]->kind == kind &&
-		    c->trials[i]->index == index)
-			return c->trials[i];
-	return NULL;
+	uint32_t index = *(const uint32_t *)key;
+	const struct record_trial *t = *(const struct record_trial *const *)item;
+
+	if (t->side != SIDE_B)
+		return t->side < SIDE_B ? 1 : -1;
+	if (t->kind != TRIAL_POISON)
+		return t->kind < TRIAL_POISON ? 1 : -1;
+	return (index > t->index) - (index < t->index);
+}
+
+/* Trials are sorted by side, kind, index. */
+static const struct record_trial *poison_of_b(const struct result_case *c, uint32_t index)
+{
+	const struct record_trial **found =
+		bsearch(&index, c->trials, c->trial_count, sizeof(*c->trials), compare_poison_of_b);
+
+	return found ? *found : NULL;
 }
 
 /*
@@ -46,7 +57,7 @@ static void sort_poisons(const struct result_case *c, struct trials *t)
 
 		if (a->side != SIDE_A || a->kind != TRIAL_POISON || a->status != TRIAL_STATUS_OK)
 			continue;
-		b = trial_find(c, SIDE_B, TRIAL_POISON, a->index);
+		b = poison_of_b(c, a->index);
 		if (b && trial_failed(b) && !t->failed[SIDE_B])
 			t->failed[SIDE_B] = b;
 		if (!b || b->status != TRIAL_STATUS_OK)
