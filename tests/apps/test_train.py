@@ -6,16 +6,17 @@ import subprocess
 import sys
 import tempfile
 
-if len(sys.argv) != 3:
-    sys.exit("usage: test_train.py TRAIN SOFTGPU_FOLDER")
-TRAIN, SOFTGPU = sys.argv[1:]
+if len(sys.argv) not in (2, 3):
+    sys.exit("usage: test_train.py TRAIN [SOFTGPU_FOLDER]   (without a folder: the system's driver)")
+TRAIN, SOFTGPU = sys.argv[1], sys.argv[2] if len(sys.argv) == 3 else None
 DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data", "apps")
 problems = []
 
 
-def train(*options, library=SOFTGPU):
+def train(*options):
+    environment = {**os.environ, "LD_LIBRARY_PATH": SOFTGPU} if SOFTGPU else None
     return subprocess.run([TRAIN, *options], capture_output=True, text=True, timeout=300,
-                          env={**os.environ, "LD_LIBRARY_PATH": library})
+                          env=environment)
 
 
 def expect(condition, message, run):
@@ -26,6 +27,12 @@ def expect(condition, message, run):
 def kernels(*names):
     return [os.path.join(DATA, *names)]
 
+
+if not SOFTGPU:
+    probe = train("--kernels", *kernels("a"), "--steps", "0")
+    if probe.returncode:
+        print(f"no GPU: {probe.stderr.strip()}")
+        sys.exit(77)
 
 outputs = {}
 for side in ("a", "b"):
