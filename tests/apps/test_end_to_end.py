@@ -22,13 +22,22 @@ SEEN = STEPS * (6 + 4 + 4 + 12) + 6 * 3 * 3
 
 
 def check_suite(bundle):
-    """`ls` names every family, its arguments and its configs."""
+    """`ls` shows every family with its source, arguments, configs and counts of launches."""
     suite = json.loads(tool.run([tool.kernelab, "ls", "--json", bundle], 0).stdout)
-    text = json.dumps(suite)
-    for family in whole_tool.FAMILIES:
-        tool.expect(f'"{family}"' in text, f"ls does not name {family}")
-    tool.expect("kernels.py" in text and '"lda"' in text and '"triton"' in text,
-                "ls lacks source, argument names or origin")
+    families = {f["name"]: f for f in suite["families"]}
+    tool.expect(families.keys() == whole_tool.FAMILIES and
+                len(families) == len(suite["families"]), f"ls names {sorted(families)}")
+    tool.expect(suite["seen"] == SEEN, f"ls: {suite['seen']} launches seen, expected {SEEN}")
+    for name, family in families.items():
+        want = RECORDED.get(name, 1)
+        tool.expect(family["recorded"] == want,
+                    f"ls: {name}: {family['recorded']} launches recorded, expected {want}")
+        tool.expect(family["origin"] == "triton" and family["source"].endswith("kernels.py"),
+                    f"ls: {name}: origin {family['origin']}, source {family['source']}")
+    matmul = families.get("matmul", {"args": [], "configs": []})
+    tool.expect([a["name"] for a in matmul["args"]] ==
+                ["a", "b", "c", "M", "N", "K", "lda", "ldb", "ldc"], "ls: matmul's arguments")
+    tool.expect(len(matmul["configs"]) == 3, "ls: matmul has not three configs")
 
 
 def check_plain_output(done):
