@@ -268,6 +268,23 @@ static int check_convert(struct parser *p, const struct spelling *s, enum type t
 	return 0;
 }
 
+/* A 64-bit register as the source of a narrower type: its low 32 bits in a register of their own.
+ */
+static int narrow_source(struct parser *p, struct operand *o)
+{
+	struct instruction low = {.guard = PREDICATE_TRUE << 1,
+				  .line = p->statement_line,
+				  .code = CODE_LANES,
+				  .function = LANE_cvt_u32_u64,
+				  .a = o->reg.slot << 1,
+				  .element = TYPE_U32};
+	int r = new_slot(p, false, &o->reg.slot);
+
+	low.d = o->reg.slot << 1;
+	o->reg.type = TYPE_B32;
+	return r ? r : append_instruction(p, &low);
+}
+
 int build_convert(struct parser *p, const struct opcode *o, const struct spelling *s,
 		  const struct operand *operands, unsigned count, struct instruction *out)
 {
@@ -284,7 +301,15 @@ int build_convert(struct parser *p, const struct opcode *o, const struct spellin
 	if (count > ARRAY_LENGTH(single))
 		return parser_error(p, EINVAL, "too many operands");
 	memcpy(single, operands, sizeof(*single) * count);
-	/* cvt alone takes wider registers: 32 bits for a type of 16. */
+	/* cvt alone takes wider registers: 64 bits for 32 or 16 (sources), 32 bits for 16. */
+	for (unsigned i = 1; i < count; i++) {
+		if (single[i].kind != OPERAND_REGISTER || type_bytes(single[i].reg.type) != 8 ||
+		    type_bytes(from) == 8 || type_is_float(from))
+			continue;
+		r = narrow_source(p, &single[i]);
+		if (r)
+			return r;
+	}
 	for (unsigned i = 0; i < count; i++) {
 		if (single[i].kind != OPERAND_REGISTER || type_bytes(single[i].reg.type) != 4 ||
 		    type_bytes(i ? from : to) != 2 || o->operands[i] == 'u')

@@ -87,15 +87,20 @@ static bool group_has(const char *group, size_t size, struct slice part)
 	return false;
 }
 
-static void note_part(struct spelling *out, struct slice part)
+/* Whether the part is a type; then *t is it. */
+static bool type_find(struct slice part, enum type *t)
 {
-	for (unsigned t = 1; t < TYPE_COUNT; t++) {
-		if (slice_is(part, type_names[t])) {
-			if (out->type_count < sizeof(out->types))
-				out->types[out->type_count++] = (uint8_t)t;
-			return;
+	for (unsigned i = 1; i < TYPE_COUNT; i++) {
+		if (slice_is(part, type_names[i])) {
+			*t = (enum type)i;
+			return true;
 		}
 	}
+	return false;
+}
+
+static void note_modifier(struct spelling *out, struct slice part)
+{
 	for (unsigned m = 1; m < MODIFIER_COUNT; m++) {
 		if (slice_is(part, modifier_names[m])) {
 			out->modifiers[out->modifier_count++] = (uint8_t)m;
@@ -104,8 +109,8 @@ static void note_part(struct spelling *out, struct slice part)
 	}
 }
 
-/* Takes the first unused group that has the part. */
-static bool take_group(const char *grammar, struct slice part, uint32_t *used)
+/* Takes the first unused group from number `first` on that has the part: its number, or -1. */
+static int take_group(const char *grammar, struct slice part, unsigned first, uint32_t *used)
 {
 	unsigned index = 0;
 
@@ -113,14 +118,14 @@ static bool take_group(const char *grammar, struct slice part, uint32_t *used)
 		size_t size = strcspn(g, " "), plain;
 
 		plain = size - (size && g[size - 1] == '?');
-		if (!(*used >> index & 1) && group_has(g, plain, part)) {
+		if (index >= first && !(*used >> index & 1) && group_has(g, plain, part)) {
 			*used |= 1u << index;
-			return true;
+			return (int)index;
 		}
 		g += size;
 		g += strspn(g, " ");
 	}
-	return false;
+	return -1;
 }
 
 static bool all_needed_used(const char *grammar, uint32_t used)
@@ -143,7 +148,7 @@ bool spelling_match(struct slice name, const char *base, const char *grammar, st
 	size_t base_size = strlen(base);
 	const char *p, *end = name.text + name.size;
 	uint32_t used = 0;
-	unsigned parts = 0;
+	unsigned parts = 0, types_from = 0;
 
 	memset(out, 0, sizeof(*out));
 	if (name.size < base_size || memcmp(name.text, base, base_size) != 0)
@@ -155,9 +160,23 @@ bool spelling_match(struct slice name, const char *base, const char *grammar, st
 		const char *stop = memchr(p + 1, '.', (size_t)(end - p - 1));
 		struct slice part = {p + 1, (size_t)((stop ? stop : end) - p - 1)};
 
-		if (++parts > SPELLING_PARTS_MAX || !take_group(grammar, part, &used))
+		enum type t = TYPE_NONE;
+		bool is_type = type_find(part, &t);
+		int group;
+
+		if (++parts > SPELLING_PARTS_MAX)
 			return false;
-		note_part(out, part);
+		group = take_group(grammar, part, is_type ? types_from : 0, &used);
+		if (group < 0)
+			return false;
+		if (!is_type) {
+			note_modifier(out, part);
+		} else {
+			/* cvt.u32.u64 is not cvt.u64.u32. */
+			types_from = (unsigned)group + 1;
+			if (out->type_count < sizeof(out->types))
+				out->types[out->type_count++] = (uint8_t)t;
+		}
 		p = stop ? stop : end;
 	}
 	return all_needed_used(grammar, used);
