@@ -28,7 +28,7 @@ static struct driver d;
 static CUfunction function;
 static CUdeviceptr x, y;
 
-static void setup(const char *image)
+static void setup(const char *image, bool by_path)
 {
 	struct error err;
 	char *data;
@@ -41,7 +41,7 @@ static void setup(const char *image)
 		exit(3);
 	}
 	CHECK(d.cuInit(0));
-	CHECK(d.cuModuleLoadData(&module, data));
+	CHECK(by_path ? d.cuModuleLoad(&module, image) : d.cuModuleLoadData(&module, data));
 	free(data); /* as Triton, whose Python object goes */
 	CHECK(d.cuModuleGetFunction(&function, module,
 				    strstr(image, "tma_k") ? "tma_k" : "softmax_k"));
@@ -153,7 +153,7 @@ static void forked(const char *image)
 	child = fork();
 	if (!child) {
 		d.library = NULL;
-		setup(image);
+		setup(image, false);
 		CHECK(launch(1, x, y, 2));
 		exit(0);
 	}
@@ -218,9 +218,13 @@ int main(int argc, char **argv)
 
 		return driver_open(&d, "libcuda.so.1", &err) < 0 || d.cuInit(0) != CUDA_SUCCESS;
 	}
-	setup(argv[2]);
+	setup(argv[2], !strcmp(mode, "path"));
 	if (!strcmp(mode, "basic"))
 		basic();
+	else if (!strcmp(mode, "path"))
+		CHECK(launch(1, x, y, 5));
+	else if (!strcmp(mode, "middle"))
+		CHECK(launch(1, x + 2 * 262144 + 64, y, 5));
 	else if (!strcmp(mode, "extra"))
 		extra();
 	else if (!strcmp(mode, "capture"))

@@ -4,7 +4,7 @@
  * second pointer's n bytes from the first. The environment makes it misbehave.
  */
 #include <dlfcn.h>
-#include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +14,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 #define MAX    64
+#define PIECE  (1u << 18)
 
 static struct {
 	char *base;
@@ -146,6 +147,15 @@ EXPORT CUresult CUDAAPI cuMemAlloc_v2(CUdeviceptr *address, size_t size)
 	return CUDA_SUCCESS;
 }
 
+/* Mapped memory: only the physical piece around the address is shown. */
+static void one_piece(CUdeviceptr *base, size_t *size, CUdeviceptr address)
+{
+	CUdeviceptr start = *base + (address - *base) / PIECE * PIECE, end = *base + *size;
+
+	*base = start;
+	*size = end - start < PIECE ? end - start : PIECE;
+}
+
 EXPORT CUresult CUDAAPI cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size,
 						CUdeviceptr address)
 {
@@ -153,15 +163,30 @@ EXPORT CUresult CUDAAPI cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size,
 		if (address - (CUdeviceptr)allocations[i].base < allocations[i].size) {
 			*base = (CUdeviceptr)allocations[i].base;
 			*size = allocations[i].size;
+			if (flag("FAKE_VMM"))
+				one_piece(base, size, address);
 			return CUDA_SUCCESS;
 		}
 	return CUDA_ERROR_NOT_FOUND;
 }
 
+/* With FAKE_VMM each allocation is the mapped part of a reservation that begins one piece earlier.
+ */
 EXPORT CUresult CUDAAPI cuPointerGetAttribute(void *data, CUpointer_attribute which,
 					      CUdeviceptr address)
 {
-	return CUDA_ERROR_INVALID_VALUE;
+	uint64_t base = 0, size = 0;
+
+	for (unsigned i = 0; flag("FAKE_VMM") && i < allocation_count; i++)
+		if (address - (CUdeviceptr)allocations[i].base < allocations[i].size) {
+			base = (CUdeviceptr)allocations[i].base - PIECE;
+			size = 100 * PIECE;
+		}
+	if (!size || (which != CU_POINTER_ATTRIBUTE_RANGE_START_ADDR &&
+		      which != CU_POINTER_ATTRIBUTE_RANGE_SIZE))
+		return CUDA_ERROR_INVALID_VALUE;
+	memcpy(data, which == CU_POINTER_ATTRIBUTE_RANGE_SIZE ? &size : &base, sizeof(size));
+	return CUDA_SUCCESS;
 }
 
 static CUresult copy(void *to, const void *from, size_t size)

@@ -263,6 +263,56 @@ static void tensor_maps(void **state)
 			    l->regions.items[i].base == b->tensor_maps.items[1].address);
 }
 
+/* Both ways from the piece that the pointer hits, as far as it is mapped. */
+static void mapped_memory_is_one_region(void **state)
+{
+	static const char *const env[] = {"FAKE_VMM=1", NULL};
+	const struct record_launch *l;
+	const struct record_region *r = NULL;
+	uint64_t x;
+
+	client_run(&run, "middle", "softmax_k", env);
+	l = &only_bundle()->launches.items[0];
+	memcpy(&x, l->params.data, 8);
+	x -= 2 * 262144 + 64;
+	for (size_t i = 0; i < l->regions.count; i++)
+		if (l->regions.items[i].base == x)
+			r = &l->regions.items[i];
+	assert_non_null(r);
+	assert_int_equal(r->size, BYTES);
+	assert_int_equal(r->memory, MEMORY_VMM);
+	assert_int_equal(r->reservation_base, x - 262144);
+	assert_int_equal(r->reservation_size, 100 * 262144);
+	assert_int_equal(r->chunks.count, chunk_count(x, BYTES));
+}
+
+static void region_too_large(void **state)
+{
+	static const char *const env[] = {"KERNELAB_MAX_REGION=1000", NULL};
+	const struct record_launch *l;
+
+	client_run(&run, "extra", "softmax_k", env);
+	l = &only_bundle()->launches.items[0];
+	assert_true(l->flags & LAUNCH_CONTENTS_MISSING);
+	assert_non_null(strstr(l->regions.items[0].note, "KERNELAB_MAX_REGION"));
+}
+
+static void loaded_from_a_file(void **state)
+{
+	static const char *const env[] = {"KERNELAB_CACHE_ROOTS=", "RANK=3", NULL};
+	const struct record_image *image;
+	struct bundle *b;
+
+	client_run(&run, "path", "softmax_k", env);
+	b = only_bundle();
+	image = &b->images.items[0];
+	assert_string_equal(image->loader, "cuModuleLoad");
+	assert_non_null(strstr(image->path, "/softmax_k.cubin"));
+	assert_non_null(bundle_file(b, image->id, ".source"));
+	assert_non_null(strstr(b->path, "-rank3.klab"));
+	assert_string_equal(b->runs.items[0].rank, "RANK=3");
+}
+
 static void too_many_classes(void **state)
 {
 	struct bundle *b;
@@ -434,6 +484,9 @@ int main(void)
 		cmocka_unit_test_teardown(extra_buffer, clean),
 		cmocka_unit_test_teardown(stream_capture, clean),
 		cmocka_unit_test_teardown(tensor_maps, clean),
+		cmocka_unit_test_teardown(mapped_memory_is_one_region, clean),
+		cmocka_unit_test_teardown(region_too_large, clean),
+		cmocka_unit_test_teardown(loaded_from_a_file, clean),
 		cmocka_unit_test_teardown(too_many_classes, clean),
 		cmocka_unit_test_teardown(other_functions_are_counted, clean),
 		cmocka_unit_test_teardown(launch_error_passes_through, clean),

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* The shim's map and its measuring of code objects, apart from any driver. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base.h"
+#include "shim/images.h"
+#include "shim/map.h"
+#include "tests/shim/cmocka_all.h"
+#include "tests/shim/run_client.h"
+
+/* ---- map ---- */
+
+#define KEYS 500
+
+static int odd(void *value, void *data)
+{
+	return (uintptr_t)value & 1;
+}
+
+/* Against an array, with keys that collide (multiples of a page, as handles are). */
+static void map_agrees_with_an_array(void **state)
+{
+	struct map m = {0};
+	uintptr_t values[KEYS] = {0};
+	size_t count = 0;
+
+	srand(1);
+	for (int turn = 0; turn < 20000; turn++) {
+		unsigned i = (unsigned)rand() % KEYS;
+		uint64_t key = 4096ull * (i + 1);
+
+		if (rand() % 3) {
+			count += !values[i];
+			values[i] = (uintptr_t)turn + 1;
+			assert_int_equal(map_put(&m, key, (void *)values[i]), 0);
+		} else {
+			assert_int_equal((uintptr_t)map_remove(&m, key), values[i]);
+			count -= values[i] != 0;
+			values[i] = 0;
+		}
+		assert_int_equal(m.count, count);
+		if (turn % 4000 == 3999) {
+			map_filter(&m, odd, NULL);
+			for (size_t k = 0; k < KEYS; k++)
+				if (values[k] & 1) {
+					values[k] = 0;
+					count--;
+				}
+		}
+	}
+	for (size_t k = 0; k < KEYS; k++)
+		assert_int_equal((uintptr_t)map_get(&m, 4096ull * (k + 1)), values[k]);
+	map_clear(&m);
+	assert_null(map_get(&m, 4096));
+}
+
+/* ---- images ---- */
+
+static void cubin_has_its_file_size(void **state)
+{
+	static const char *const entries[] = {"softmax_k", "tma_k"};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(entries); i++) {
+		_cleanup_free_ char *path = cache_cubin(entries[i]), *data = NULL;
+		enum image_kind kind;
+		const void *start;
+		size_t size, measured = 0;
+
+		assert_int_equal(file_read_all(path, 1 << 20, &data, &size), 0);
+		assert_true(image_measure(data, &kind, &start, &measured));
+		assert_int_equal(kind, IMAGE_CUBIN);
+		assert_ptr_equal(start, data);
+		assert_int_equal(measured, size);
+		assert_int_equal(image_kind_of(data, size), IMAGE_CUBIN);
+	}
+}
+
+static void fatbin_with_and_without_wrapper(void **state)
+{
+	struct {
+		uint32_t magic;
+		uint16_t version, header_bytes;
+		uint64_t bytes;
+		char rest[100];
+	} container = {0xba55ed50u, 1, 16, 100, ""};
+	struct {
+		uint32_t magic, version;
+		const void *data, *more;
+	} wrapper = {0x466243b1u, 1, &container, NULL};
+	enum image_kind kind;
+	const void *start;
+	size_t size;
+
+	assert_true(image_measure(&wrapper, &kind, &start, &size));
+	assert_int_equal(kind, IMAGE_FATBIN);
+	assert_ptr_equal(start, &container);
+	assert_int_equal(size, 116);
+	assert_true(image_measure(&container, &kind, &start, &size));
+	assert_int_equal(size, 116);
+	wrapper.data = NULL;
+	assert_false(image_measure(&wrapper, &kind, &start, &size));
+}
+
+static void ptx_ends_at_its_nul(void **state)
+{
+	static const char text[] = "//\n// comment\n.version 8.7\n.target sm_90a\n";
+	enum image_kind kind;
+	const void *start;
+	size_t size;
+
+	assert_true(image_measure(text, &kind, &start, &size));
+	assert_int_equal(kind, IMAGE_PTX);
+	assert_int_equal(size, sizeof(text) - 1);
+	assert_int_equal(image_kind_of(text, size), IMAGE_PTX);
+	assert_int_equal(image_kind_of("", 0), IMAGE_UNKNOWN);
+	assert_false(image_measure("what is this, an image?", &kind, &start, &size));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(map_agrees_with_an_array),
+		cmocka_unit_test(cubin_has_its_file_size),
+		cmocka_unit_test(fatbin_with_and_without_wrapper),
+		cmocka_unit_test(ptx_ends_at_its_nul),
+	};
+
+	return cmocka_run_group_tests_name("parts", tests, NULL, NULL);
+}
