@@ -159,7 +159,9 @@ static int note_circumstances(struct family_verdict *f)
 		changed += f->configs[i].record->pairing == PAIRING_SOURCE_CHANGED;
 		nondeterministic += f->configs[i].outcome.nondeterministic;
 	}
-	if (changed)
+	if (changed == f->config_count && changed)
+		e = family_note(f, "source differs between A and B");
+	else if (changed)
 		e = family_note(f, "source differs between A and B in %zu of %zu configs", changed,
 				f->config_count);
 	if (!e && nondeterministic)

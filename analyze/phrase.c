@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "lib/base.h"
+
 /* Bytes of the UTF-8 sequence at p, 0 where it is none. Overlong forms and surrogates are none. */
 static size_t utf8_length(const unsigned char *p)
 {
@@ -59,6 +61,40 @@ char *phrase_config(char *out, const struct config_verdict *c)
 	return phrase_clean(out);
 }
 
+/* "num_warps=4 num_stages=3 64x32" as "w4 s3 64x32": what a table has room for. */
+char *phrase_config_short(char *out, const struct config_verdict *c)
+{
+	static const struct {
+		const char *name;
+		char letter;
+	} known[] = {
+		{"num_warps=", 'w'}, {"num_stages=", 's'}, {"num_ctas=", 'c'}, {"maxnreg=", 'r'}};
+	char *write = phrase_config(out, c), *read = out;
+
+	while (*read) {
+		for (size_t i = 0; i < ARRAY_LENGTH(known); i++) {
+			size_t n = strlen(known[i].name);
+
+			if ((read != out && read[-1] != ' ') || strncmp(read, known[i].name, n))
+				continue;
+			*write++ = known[i].letter;
+			read += n;
+			break;
+		}
+		if (*read)
+			*write++ = *read++;
+	}
+	*write = '\0';
+	return out;
+}
+
+/* "0.098 %", "12 %", "100 %" */
+static char *percent(char *out, size_t size, double share)
+{
+	snprintf(out, size, share >= 0.0995 ? "%.0f %%" : "%.2g %%", 100 * share);
+	return out;
+}
+
 char *phrase_origin(char *out, const struct record_family *f)
 {
 	if (f->source && *f->source)
@@ -73,6 +109,7 @@ char *phrase_figures(char *out, const struct family_verdict *f)
 {
 	const struct output_verdict *o = family_worst_output(f);
 	const struct metrics *m = o ? &o->metrics : NULL;
+	char share[32];
 
 	if (f->outcome.bucket == 1)
 		snprintf(out, PHRASE_BYTES, "bitwise");
@@ -89,11 +126,14 @@ char *phrase_figures(char *out, const struct family_verdict *f)
 		snprintf(out, PHRASE_BYTES, "%" PRIu64 " of %" PRIu64 " integers", m->differing,
 			 m->elements);
 	else if (f->outcome.rule == RULE_FREQUENCY)
-		snprintf(out, PHRASE_BYTES, "%.3g %% differ, %" PRIu64 " ulp",
-			 100 * (double)m->steps / (double)(m->elements - m->zero_both), m->max_ulp);
+		snprintf(out, PHRASE_BYTES, "%s differ, %" PRIu64 " ulp",
+			 percent(share, sizeof(share),
+				 (double)m->steps / (double)(m->elements - m->zero_both)),
+			 m->max_ulp);
 	else
-		snprintf(out, PHRASE_BYTES, "|d| %.2g %" PRIu64 " ulp %.2g %%", m->max_abs,
-			 m->max_ulp, 100 * (double)m->differing / (double)m->elements);
+		snprintf(out, PHRASE_BYTES, "|d| %.2g, %.3g ulp, %s", m->max_abs,
+			 (double)m->max_ulp,
+			 percent(share, sizeof(share), (double)m->differing / (double)m->elements));
 	return out;
 }
 

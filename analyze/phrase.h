@@ -13,7 +13,9 @@
 
 /* "num_warps=4 64x32"; "?" where the config has no options. */
 char *phrase_config(char *out, const struct config_verdict *c);
-/* Figures of a family in a few words: "|d| 1.2e-07 3 ulp 1.2 %", or what rule 0 found. */
+/* "w4 s3 64x32": num_warps, num_stages, num_ctas (c), maxnreg (r) shortened. */
+char *phrase_config_short(char *out, const struct config_verdict *c);
+/* Figures of a family in a few words: "|d| 1.2e-07, 3 ulp, 1.2 %", or what rule 0 found. */
 char *phrase_figures(char *out, const struct family_verdict *f);
 /* "config num_warps=4 64x32, launch 17 of a.klab, output Y"; "" without a worst case. */
 char *phrase_place(char *out, const struct family_verdict *f);

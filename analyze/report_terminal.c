@@ -18,9 +18,9 @@
 enum {
 	WIDTH_CONFIGS = 5,
 	WIDTH_FAMILY = 27,
-	WIDTH_CONFIG = 22,
+	WIDTH_CONFIG = 17,
 	WIDTH_OUTPUT = 10,
-	WIDTH_FIGURES = 25
+	WIDTH_FIGURES = 30
 };
 
 _Static_assert(2 + 5 + WIDTH_CONFIGS + 1 + WIDTH_FAMILY + 1 + WIDTH_CONFIG + 1 + WIDTH_OUTPUT + 1 +
@@ -127,6 +127,7 @@ static void put_head(const struct terminal *t, const struct analysis *a)
 static void put_row(const struct terminal *t, const struct family_verdict *f)
 {
 	const struct output_verdict *o = family_worst_output(f);
+	bool differs = f->outcome.bucket > 1; /* of equal ones none is the worst */
 	char text[PHRASE_BYTES];
 
 	fprintf(t->out, "%s%d%s %-4s ", bucket_style(t, &f->outcome), f->outcome.bucket,
@@ -139,12 +140,12 @@ static void put_row(const struct terminal *t, const struct family_verdict *f)
 	put_cell(t, phrase_clean(text), WIDTH_FAMILY);
 	fputc(' ', t->out);
 	put_cell(t,
-		 f->worst_config < f->config_count
-			 ? phrase_config(text, &f->configs[f->worst_config])
+		 differs && f->worst_config < f->config_count
+			 ? phrase_config_short(text, &f->configs[f->worst_config])
 			 : "-",
 		 WIDTH_CONFIG);
 	fputc(' ', t->out);
-	snprintf(text, sizeof(text), "%s", o ? o->name : "-");
+	snprintf(text, sizeof(text), "%s", o && differs ? o->name : "-");
 	put_cell(t, phrase_clean(text), WIDTH_OUTPUT);
 	fputc(' ', t->out);
 	put_cell(t, phrase_figures(text, f), -WIDTH_FIGURES);
@@ -164,7 +165,7 @@ static void put_table(const struct terminal *t, const struct analysis *a)
 		put_row(t, &a->families[i]);
 	fprintf(t->out, "B: bucket (1 bitwise, 2 small, 3 suspicious); rule: docs/numerics.md; "
 			"cfgs: configs "
-			"tested/known\n");
+			"tested/known;\nw: num_warps, s: num_stages\n");
 	if (analysis_provisional(a))
 		fprintf(t->out, "Rules 9 and 9f: provisional limits, noise floor not measured yet "
 				"(docs/numerics.md)\n");
@@ -219,6 +220,58 @@ static void put_details(const struct terminal *t, const struct family_verdict *f
 	}
 }
 
+/* True if an earlier family that is not in bucket 3 has this note. */
+static bool note_printed(const struct analysis *a, size_t before, const char *note)
+{
+	for (size_t i = 0; i < before; i++)
+		for (size_t k = 0;
+		     a->families[i].outcome.bucket < 3 && k < a->families[i].note_count; k++)
+			if (!strcmp(a->families[i].notes[k], note))
+				return true;
+	return false;
+}
+
+/* Families that have this note, from `first` on: "a, b, c". NULL without memory; free it. */
+static char *note_families(const struct analysis *a, size_t first, const char *note)
+{
+	char *list = NULL;
+	size_t size;
+	FILE *out = open_memstream(&list, &size);
+
+	for (size_t i = first; out && i < a->family_count; i++)
+		for (size_t k = 0; k < a->families[i].note_count; k++)
+			if (!strcmp(a->families[i].notes[k], note))
+				fprintf(out, "%s%s", i == first ? "" : ", ",
+					a->families[i].record->name ? a->families[i].record->name
+								    : "?");
+	if (out)
+		fclose(out);
+	return list;
+}
+
+/* Notes on buckets 1 and 2, each once with the families that it is about. */
+static void put_notes(const struct terminal *t, const struct analysis *a)
+{
+	const char *gap = "\n";
+
+	for (size_t i = 0; i < a->family_count; i++) {
+		const struct family_verdict *f = &a->families[i];
+
+		for (size_t k = 0; f->outcome.bucket < 3 && k < f->note_count; k++) {
+			_cleanup_free_ char *families = NULL, *line = NULL;
+
+			if (note_printed(a, i, f->notes[k]))
+				continue;
+			families = note_families(a, i, f->notes[k]);
+			line = families ? text_format("note: %s: %s", f->notes[k], families) : NULL;
+			fputs(gap, t->out);
+			gap = "";
+			if (line)
+				put_wrapped(t, 0, phrase_clean(line));
+		}
+	}
+}
+
 void report_terminal(const struct analysis *a, FILE *out, bool colour)
 {
 	struct terminal t = {.out = out, .colour = colour};
@@ -228,14 +281,5 @@ void report_terminal(const struct analysis *a, FILE *out, bool colour)
 	for (size_t i = 0; i < a->family_count; i++)
 		if (a->families[i].outcome.bucket == 3)
 			put_details(&t, &a->families[i]);
-	for (size_t i = 0; i < a->family_count; i++) {
-		const struct family_verdict *f = &a->families[i];
-		char line[2 * PHRASE_BYTES];
-
-		for (size_t k = 0; f->outcome.bucket < 3 && k < f->note_count; k++) {
-			snprintf(line, sizeof(line), "note on %.200s: %.700s",
-				 f->record->name ? f->record->name : "?", f->notes[k]);
-			put_wrapped(&t, 0, phrase_clean(line));
-		}
-	}
+	put_notes(&t, a);
 }
