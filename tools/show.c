@@ -13,17 +13,31 @@
 #include "tools/suite_report.h"
 #include "tools/verbs.h"
 
+/* A recorded launch of that class; NULL if there is none. */
+static const struct record_launch *example(const struct suite_member *m,
+					   const struct suite_class *c)
+{
+	for (size_t i = 0; i < m->launch_count; i++) {
+		if (hash_equal(m->launches[i]->shape_class, c->key))
+			return m->launches[i];
+	}
+	return NULL;
+}
+
 static void print_classes(FILE *f, const struct suite_member *m)
 {
 	for (size_t i = 0; i < m->class_count; i++) {
 		const struct suite_class *c = &m->classes[i];
+		const struct record_launch *l = example(m, c);
 		_cleanup_free_ char *reason = suite_clean(c->reason);
 
-		fprintf(f,
-			"      grid %" PRIu32 "x%" PRIu32 "x%" PRIu32 ": %" PRIu64 " seen, %" PRIu64
-			" recorded%s%s\n",
-			c->grid[0], c->grid[1], c->grid[2], c->seen, c->recorded,
-			reason && *reason ? ": " : "", reason ? reason : "");
+		fprintf(f, "      grid %" PRIu32 "x%" PRIu32 "x%" PRIu32, c->grid[0], c->grid[1],
+			c->grid[2]);
+		if (l)
+			show_scalars(f, m, l);
+		fprintf(f, ": %" PRIu64 " seen, %" PRIu64 " recorded", c->seen, c->recorded);
+		fprintf(f, "%s%s\n", reason && *reason && c->seen > c->recorded ? ": " : "",
+			reason && c->seen > c->recorded ? reason : "");
 	}
 	if (!m->class_count)
 		fprintf(f, "      never launched\n");

@@ -157,6 +157,30 @@ static int print_params(FILE *f, const struct bundle *b, const struct suite_memb
 	return 0;
 }
 
+void show_scalars(FILE *f, const struct suite_member *m, const struct record_launch *l)
+{
+	const struct signature *s = m->triton ? m->triton->signature : NULL;
+
+	if (l->flags & LAUNCH_PARAMS_UNKNOWN)
+		return;
+	for (size_t i = 0; s && i < s->arg_count && i < m->kernel->params.count; i++) {
+		const struct record_param *p = &m->kernel->params.items[i];
+		const struct record_arg *a = &s->args[i];
+		_cleanup_free_ char *name = suite_clean(a->name);
+		double number;
+		int64_t v;
+
+		if (!name || a->pointer || a->dtype == DTYPE_UNKNOWN ||
+		    signature_is_descriptor(a->type) || dtype_is_float((enum dtype)a->dtype) ||
+		    p->offset > l->params.size || dtype_bytes((enum dtype)a->dtype) != p->size ||
+		    p->size > l->params.size - p->offset)
+			continue;
+		number_load((enum dtype)a->dtype, (const uint8_t *)l->params.data + p->offset, 1,
+			    &number, &v);
+		fprintf(f, " %s=%" PRId64, name, v);
+	}
+}
+
 static void print_attributes(FILE *f, const struct record_launch *l)
 {
 	for (size_t i = 0; i < l->attributes.count; i++) {

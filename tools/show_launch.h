@@ -11,4 +11,10 @@
 int show_launch(FILE *f, const struct bundle *b, const struct suite_member *m,
 		const struct record_launch *l);
 
+/*
+ * Writes " M=64 n=7": the integer scalars of a launch, what a shape class is made of besides the
+ * grid. Names come from the bundle as they are. Nothing without metadata.
+ */
+void show_scalars(FILE *f, const struct suite_member *m, const struct record_launch *l);
+
 #endif

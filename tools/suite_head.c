@@ -70,12 +70,65 @@ static int add_versions(struct head *h, const struct bundle *b)
 		if (add(h, f->name, strdup(f->value), f->how) < 0)
 			return -ENOMEM;
 	}
-	if (!bundle_fact(b, "triton.version") &&
-	    add(h, "triton.version", strdup("unspecified"), "") < 0)
-		return -ENOMEM;
 	if (!bundle_fact(b, "triton.commit") && !bundle_fact(b, "compiler.commit"))
 		return add(h, "compiler.commit", strdup("unspecified"), "");
 	return 0;
+}
+
+/* Triton versions in the metadata of a bundle's images; ends the list with NULL. malloc'ed. */
+static const char **metadata_versions(const struct suite *s, size_t bundle, size_t *images)
+{
+	const char **list = NULL;
+	size_t count = 0, capacity = 0;
+
+	for (size_t i = 0; i < s->family_count; i++) {
+		for (size_t c = 0; c < s->families[i].config_count; c++) {
+			const struct suite_config *config = &s->families[i].configs[c];
+
+			for (size_t m = 0; m < config->member_count; m++) {
+				const struct suite_member *member = &config->members[m];
+
+				if (member->bundle != bundle || !member->triton)
+					continue;
+				if (array_reserve(&list, count + 1, &capacity, sizeof(*list)) < 0) {
+					free(list);
+					return NULL;
+				}
+				list[count++] = member->triton->triton_version;
+			}
+		}
+	}
+	*images = count;
+	return list ? list : calloc(1, sizeof(*list));
+}
+
+/* Which Triton compiled how many images, as their metadata has it: proof, unlike a fact of the run.
+ */
+static int add_compilers(struct head *h, const struct suite *s, size_t bundle)
+{
+	size_t count = 0;
+	const char **list = metadata_versions(s, bundle, &count);
+	int r = list ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < count && !r; i++) {
+		size_t n = 0, before = 0;
+
+		for (size_t k = 0; k < count; k++) {
+			bool same = !strcmp(list[i], list[k]);
+
+			n += same;
+			before += same && k < i;
+		}
+		if (!before)
+			r = add(h, "triton",
+				text_format("%s in %zu of %zu kernels",
+					    *list[i] ? list[i] : "before 3.3", n, count),
+				"metadata of the images");
+	}
+	if (!r && !count && !bundle_fact(s->bundles[bundle], "triton.version"))
+		r = add(h, "triton.version", strdup("unspecified"), "");
+	free(list);
+	return r;
 }
 
 static const char *ptxas_of(const struct record_image *image)
@@ -123,8 +176,10 @@ static int add_questions(struct head *h, const struct bundle *b)
 	return 0;
 }
 
-int head_make(struct head *h, const struct bundle *b)
+int head_make(struct head *h, const struct suite *s, size_t index)
 {
+	const struct bundle *b = s->bundles[index];
+
 	*h = (struct head){0};
 	for (size_t i = 0; i < b->runs.count; i++) {
 		if (add_run(h, &b->runs.items[i]) < 0)
@@ -134,7 +189,7 @@ int head_make(struct head *h, const struct bundle *b)
 		if (add_device(h, &b->devices.items[i]) < 0)
 			return -ENOMEM;
 	}
-	if (add_versions(h, b) < 0 || add_assemblers(h, b) < 0)
+	if (add_versions(h, b) < 0 || add_compilers(h, s, index) < 0 || add_assemblers(h, b) < 0)
 		return -ENOMEM;
 	return add_questions(h, b);
 }

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "kernelab/bundle.h"
+#include "lib/image/suite.h"
 
 /* One line "name: value (how)". Strings are malloc'ed or static as told. */
 struct head_line {
@@ -22,8 +22,8 @@ struct head {
 	size_t open_count;
 };
 
-/* Collects; 0 or -ENOMEM. head_free frees, also after a failure. */
-int head_make(struct head *h, const struct bundle *b);
+/* Collects for bundle `index` of s; 0 or -ENOMEM. head_free frees, also after a failure. */
+int head_make(struct head *h, const struct suite *s, size_t index);
 void head_free(struct head *h);
 
 #endif

@@ -61,8 +61,9 @@ static void put_hash(struct writer *w, json_t *object, const char *key, struct h
 	put(w, object, key, hash_is_zero(h) ? json_null() : json_string(hash_text(h, text)));
 }
 
-static void add_bundle(struct writer *w, json_t *array, const struct bundle *b)
+static void add_bundle(struct writer *w, json_t *array, const struct suite *s, size_t index)
 {
+	const struct bundle *b = s->bundles[index];
 	json_t *object = json_object(), *lines, *open;
 	struct head h;
 
@@ -71,7 +72,7 @@ static void add_bundle(struct writer *w, json_t *array, const struct bundle *b)
 	put_text(w, object, "problem", suite_bundle_problem(b));
 	lines = array_in(w, object, "facts");
 	open = array_in(w, object, "open_questions");
-	if (head_make(&h, b) < 0)
+	if (head_make(&h, s, index) < 0)
 		w->failed = true;
 	for (size_t i = 0; i < h.count && !w->failed; i++) {
 		json_t *line = json_object();
@@ -210,7 +211,7 @@ int suite_report_json(FILE *f, const struct capture_set *set)
 	put_text(&w, root, "tool_version", KERNELAB_VERSION);
 	array = array_in(&w, root, "bundles");
 	for (size_t i = 0; i < set->count && !w.failed; i++)
-		add_bundle(&w, array, set->bundles[i]);
+		add_bundle(&w, array, s, i);
 	put_number(&w, root, "seen", s->seen);
 	put_number(&w, root, "recorded", s->recorded);
 	put_number(&w, root, "unlisted", s->unlisted);

@@ -105,12 +105,13 @@ static void print_totals(FILE *f, const struct capture_set *set)
 	fprintf(f, "\n");
 }
 
-static int print_head(FILE *f, const struct bundle *b, const char *bullet)
+static int print_head(FILE *f, const struct suite *s, size_t index, const char *bullet)
 {
+	const struct bundle *b = s->bundles[index];
 	_cleanup_free_ char *path = suite_clean(b->path);
 	_cleanup_free_ char *problem = suite_clean(suite_bundle_problem(b));
 	struct head h;
-	int r = path && problem ? head_make(&h, b) : -ENOMEM;
+	int r = path && problem ? head_make(&h, s, index) : -ENOMEM;
 
 	if (r < 0)
 		return r;
@@ -219,7 +220,7 @@ int suite_report_text(FILE *f, const struct capture_set *set)
 
 	print_totals(f, set);
 	for (size_t i = 0; i < set->count && !r; i++)
-		r = print_head(f, set->bundles[i], "");
+		r = print_head(f, s, i, "");
 	fprintf(f, "\n");
 	if (!r)
 		r = print_families(f, s);
@@ -275,7 +276,7 @@ int suite_report_markdown(FILE *f, const struct capture_set *set)
 	print_totals(f, set);
 	fprintf(f, "\n");
 	for (size_t i = 0; i < set->count && !r; i++)
-		r = print_head(f, set->bundles[i], "- ");
+		r = print_head(f, s, i, "- ");
 	if (!r)
 		r = markdown_families(f, s);
 	fprintf(f, "\n");

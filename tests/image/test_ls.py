@@ -53,7 +53,8 @@ def test_ls(bundle):
     text = run("ls", bundle)
     for wanted in ("2 kernel families, 3 configs of 1 capture: 45 launches seen, 9 recorded",
                    "python3 train.py user", "NVIDIA H200, sm_90, driver 13.0",
-                   "compiler.commit  unspecified", "open questions   model, ",
+                   "compiler.commit  unspecified",
+                   "triton           3.9.0 in 1 of 4 kernels (metadata of the images)", "open questions   model, ",
                    "kernel_version.py:10  add_kernel\n", "(X *bf16, Y *f32, out *f32, n i32, eps f32)",
                    "Not recorded: 48 launches", "12 launches of 1 other kernels: origin",
                    "36 launches of 2 triton kernels: per-class limit of 1"):
@@ -79,6 +80,7 @@ def test_show(bundle):
     text = run("show", bundle, "--family", "^add")
     check("tlx_ws" not in text and "source /home/user/kernel_version.py:10" in text, text)
     check("Triton 3.9.0" in text and "divisible: X=16 Y=16 out=16 n=16" in text, text)
+    check("grid 3x2x1 n=-7: 1 seen, 1 recorded\n" in text, "scalars of a shape class")
     text = run("show", bundle, "--launch", "100")
     for wanted in ("grid 3x2x1, block 128x1x1, 8 bytes dynamic shared memory", " → region 0 + 0x0\n",
                    " → region 0 + 0x1000\n", "i32              -7\n", "f32              0.1",
