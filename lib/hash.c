@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef HAVE_HASH_AVX2
+#include "lib/hash_avx2.h"
+#endif
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -18,8 +22,15 @@ static struct hash128 from_xxh(XXH128_hash_t h)
 	return (struct hash128){.high = h.high64, .low = h.low64};
 }
 
+/* Below this the call costs more than it saves. */
+#define AVX2_LEAST_BYTES 1024u
+
 struct hash128 hash_bytes(const void *data, size_t size)
 {
+#ifdef HAVE_HASH_AVX2
+	if (size >= AVX2_LEAST_BYTES && __builtin_cpu_supports("avx2"))
+		return hash_bytes_avx2(data, size);
+#endif
 	return from_xxh(XXH3_128bits(data ? data : "", size));
 }
 
