@@ -11,7 +11,7 @@ import triton.language as tl
 
 @triton.jit
 def cast_bf16(x, y, n, BLOCK: tl.constexpr):
-    """y = bf16(x): the working copy of the embedding's master weights."""
+    """y = bf16(x): the working copies of master weights."""
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(y + i, tl.load(x + i, mask=i < n).to(tl.bfloat16), mask=i < n)
 

@@ -23,14 +23,14 @@ ARCH = 90
 
 # Argument kinds: p f32 pointer, h bf16 pointer, i i32 pointer, n i32, f f32. Upper case is Triton's
 # specialisation: the pointer is 16-byte aligned, the integer a multiple of 16. In the client the
-# parameters and their gradients lie in flat buffers, where the matrices and the output bias are
-# aligned and the other vectors are not; so column_sum comes in two specialisations. Leading
-# dimensions are multiples of 16: then tiles go through shared memory by plain vector stores.
+# parameters and their gradients lie in flat buffers, where the matrices are aligned and most vectors
+# are not; so cast_bf16 comes in two specialisations (vector and scalar loads). Leading dimensions
+# are multiples of 16: then tiles go through shared memory by plain vector stores.
 # entry: [(argument kinds, constexprs, num_warps), ...]
 MATMUL = [({"BM": 32, "BN": 32, "BK": 16}, 4), ({"BM": 16, "BN": 32, "BK": 32}, 2),
           ({"BM": 32, "BN": 64, "BK": 16}, 4)]
 IMAGES = {
-    "cast_bf16": [("PHn", {"BLOCK": 1024}, 4)],
+    "cast_bf16": [(kinds, {"BLOCK": 1024}, 4) for kinds in ("PHN", "pHN")],
     "embed_fwd": [("HIPnn", {"BLOCK": 128}, 4)],
     "matmul": [("PPPnnnNNN", block, warps) for block, warps in MATMUL],
     "transpose": [("PPnnNN", {"BR": 32, "BC": 32}, 4)],
@@ -42,7 +42,7 @@ IMAGES = {
     "loss_sum": [("PPn", {"BLOCK": 16}, 1)],
     "layernorm_bwd": [("PPpPPPPn", {"BLOCK": 128}, 4)],
     "gelu_bwd": [("PpPPnn", {"BLOCK": 512}, 4)],
-    "column_sum": [(kinds + "nnn", {"BR": 16, "BC": 32}, 4) for kinds in ("PP", "Pp")],
+    "column_sum": [("Ppnnn", {"BR": 16, "BC": 32}, 4)],
     "embed_bwd": [("PIPnnn", {"BLOCK": 128}, 4)],
     "adam": [("PPPPnffffff", {"BLOCK": 1024}, 4)],
 }

@@ -163,6 +163,10 @@ static void embed(struct model *m)
 
 	a = ARGUMENTS(POINTERS(table, m->table), INTEGERS(VOCABULARY * WIDTH));
 	launch_flat(m, "cast_bf16", &a, VOCABULARY * WIDTH);
+	/* The vectors' copy is what a checkpoint would hold; their address is not aligned. */
+	a = ARGUMENTS(POINTERS(parameter_at(m->parameters, PARAMETER_B1), m->vectors),
+		      INTEGERS(VECTORS));
+	launch_flat(m, "cast_bf16", &a, VECTORS);
 	a = ARGUMENTS(POINTERS(m->table, m->ids, m->x), INTEGERS(WORDS, WIDTH));
 	launch_rows(m, "embed_fwd", &a, ROWS);
 }

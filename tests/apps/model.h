@@ -17,8 +17,9 @@ enum {
 	WIDTH = 80,
 	HIDDEN = 112,
 	CLASSES = 37,
-	CLASS_PITCH = 48, /* logits and w2 have padded rows, as models pad their vocabulary */
-	ROW_PITCH = 64    /* rows of transposed activations */
+	CLASS_PITCH = 48,    /* logits and w2 have padded rows, as models pad their vocabulary */
+	ROW_PITCH = 64,      /* rows of transposed activations */
+	VECTORS = 3 * HIDDEN /* elements of b1, gamma and beta, which follow each other */
 };
 
 /*
@@ -66,6 +67,7 @@ enum {
 #define BUFFERS(B)                               \
 	B(parameters, PARAMETER_ELEMENTS * 4, 0) \
 	B(table, VOCABULARY *WIDTH * 2, 0)       \
+	B(vectors, VECTORS * 2, 0)               \
 	B(gradients, PARAMETER_ELEMENTS * 4, 1)  \
 	B(moment1, PARAMETER_ELEMENTS * 4, 1)    \
 	B(moment2, PARAMETER_ELEMENTS * 4, 1)    \

@@ -13,12 +13,13 @@ if len(sys.argv) != 2:
     sys.exit("usage: test_end_to_end.py BUILD_DIR")
 tool = whole_tool.Tool(sys.argv[1])
 
-# Launches of a step: 6 products, 4 transposes, 4 column sums, one of each other family. Recorded is
-# the first of each config and shape class: 18 products (3 configs), 4 transposes, 2 column sums (three
-# of the four are alike) and 12 others. Seen: the first step sweeps 6 shapes × 3 configs × 3 launches.
-RECORDED = {"matmul": 18, "transpose": 4, "column_sum": 2}
+# Launches of a step: 6 products, 4 transposes, 4 column sums, 2 casts (aligned and not), one of each
+# other family. Recorded is the first of each image and shape class: 18 products (3 configs), 4
+# transposes, 2 column sums (three of the four are alike), 2 casts and 11 others. Seen: the first step
+# sweeps 6 shapes × 3 configs × 3 launches.
+RECORDED = {"matmul": 18, "transpose": 4, "column_sum": 2, "cast_bf16": 2}
 STEPS = 4
-SEEN = STEPS * (6 + 4 + 4 + 12) + 6 * 3 * 3
+SEEN = STEPS * (6 + 4 + 4 + 2 + 11) + 6 * 3 * 3
 
 
 def check_suite(bundle):
