@@ -15,6 +15,7 @@
 #include "kernelab/records.h"
 #include "lib/base.h"
 #include "lib/environment.h"
+#include "lib/image/context.h"
 #include "lib/log.h"
 #include "lib/paths.h"
 #include "tools/verbs.h"
@@ -78,18 +79,18 @@ static int set_list(const char *name, const char *item, bool in_front, struct er
 	return 0;
 }
 
-static int set_preload(struct error *err)
+/* malloc'ed path of a shim that LD_PRELOAD can name. */
+static int find_shim(char **shim, struct error *err)
 {
-	_cleanup_free_ char *shim = NULL;
-	int r = part_find(PART_SHIM, &shim, err);
+	int r = part_find(PART_SHIM, shim, err);
 
 	if (r < 0)
 		return r;
-	if (strpbrk(shim, " :"))
+	if (strpbrk(*shim, " :"))
 		return error_set(err, EINVAL, ERROR_NO_OFFSET,
 				 "the loader cannot preload %s: a space or colon is in its path",
-				 shim);
-	return set_list("LD_PRELOAD", shim, false, err);
+				 *shim);
+	return 0;
 }
 
 /* A driver library alone says little: containers have one without a device. */
@@ -224,8 +225,13 @@ static int check_origins(const char *option, const char *list, bool one, struct 
 	return 0;
 }
 
-static int prepare(const struct capture_options *o, const char *output, char **absolute,
-		   struct error *err)
+static int ignore_answer(const char *fact, const char *value, void *data)
+{
+	return 0;
+}
+
+/* Everything that can be wrong before anything is made. */
+static int check(const struct capture_options *o, struct error *err)
 {
 	int r = check_origins("--origin", o->origin, false, err);
 
@@ -234,10 +240,22 @@ static int prepare(const struct capture_options *o, const char *output, char **a
 	if (r >= 0 && (!o->per_class || !o->max_region_bytes))
 		r = error_set(err, EINVAL, ERROR_NO_OFFSET, "%s 0 would record nothing",
 			      o->per_class ? "--max-region" : "--per-class");
+	if (r >= 0 && o->context)
+		r = context_file_read(o->context, ignore_answer, NULL, err);
+	return r;
+}
+
+/* The preload comes last: what is started until then (ptxas) is not to have it. */
+static int prepare(const struct capture_options *o, const char *output, char **absolute,
+		   struct error *err)
+{
+	_cleanup_free_ char *shim = NULL;
+	int r = check(o, err);
+
+	if (r >= 0)
+		r = find_shim(&shim, err);
 	if (r >= 0)
 		r = choose_device(o->device, err);
-	if (r >= 0)
-		r = set_preload(err);
 	if (r >= 0)
 		r = output_prepare(output, err);
 	if (r < 0)
@@ -247,7 +265,24 @@ static int prepare(const struct capture_options *o, const char *output, char **a
 		return error_set(err, errno, ERROR_NO_OFFSET, "%s: %s", output, strerror(errno));
 	if (o->fresh_cache)
 		r = set_fresh_caches(*absolute, err);
-	return r < 0 ? r : set_settings(o, *absolute, err);
+	if (r >= 0)
+		r = set_settings(o, *absolute, err);
+	return r < 0 ? r : set_list("LD_PRELOAD", shim, false, err);
+}
+
+/* The program did not even start: takes away what was made for it, so that the folder can be used.
+ */
+static void undo(const char *output)
+{
+	static const char *const made[] = {"facts.tsv", "cache/triton", "cache/inductor", "cache",
+					   ""};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(made); i++) {
+		_cleanup_free_ char *path = text_format("%s/%s", output, made[i]);
+
+		if (path && remove(path)) /* not empty, or never made: stays */
+			continue;
+	}
 }
 
 int verb_capture(const struct verb *verb, int argc, char **argv)
@@ -300,9 +335,11 @@ int verb_capture(const struct verb *verb, int argc, char **argv)
 		return CAPTURE_FAILED;
 	}
 	status = capture_child_run(command, &err);
-	if (err.code)
+	if (err.code) {
 		log_error("capture: %s", err.message);
-	else
+		undo(absolute);
+	} else {
 		capture_summary_print(chosen, command[0]);
+	}
 	return status;
 }

@@ -9,11 +9,23 @@ import sys
 import tempfile
 import time
 
-kernelab, client, fake, cache = sys.argv[1:5]
+kernelab, client, fake, cache, shim = sys.argv[1:6]
 problems = []
 ENV = {k: v for k, v in os.environ.items() if not k.startswith(("KERNELAB_", "TRITON_", "TORCHIND"))}
 ENV["ASAN_OPTIONS"] = "verify_asan_link_order=0:detect_leaks=0"
 ENV["TRITON_HOME"] = "/nonexistent"  # no cache of the machine's user
+
+
+# An instrumented shim cannot be loaded into a program that is not: those get a library that does nothing.
+STAND_IN = "__asan" in subprocess.run(["nm", "-D", shim], capture_output=True, text=True).stdout
+
+
+def make_stand_in(folder):
+    os.makedirs(f"{folder}/parts/softgpu")
+    subprocess.run(["cc", "-shared", "-o", f"{folder}/parts/libkernelab-shim.so", "-x", "c", "/dev/null"],
+                   check=True)
+    open(f"{folder}/parts/softgpu/libcuda.so.1", "w").close()
+    ENV["KERNELAB_LIBDIR"] = f"{folder}/parts"
 
 
 def expect(condition, message):
@@ -34,6 +46,8 @@ def check_status(folder):
         done = capture("-o", f"{folder}/s{i}", "--device", "gpu", "--", *command)
         expect(done.returncode == status, f"{command}: {done.returncode}, not {status}: {done.stderr}")
         expect(not done.stdout, f"{command}: on stdout: {done.stdout}")
+        if status in (126, 127):
+            expect(not os.path.exists(f"{folder}/s{i}"), f"{command}: the folder is still there")
         if status in (125, 126, 127):
             expect(done.stderr.startswith("kernelab: error: capture: "), f"{command}: {done.stderr}")
             expect(len(done.stderr.splitlines()) == 1, f"{command}: {done.stderr}")
@@ -43,6 +57,7 @@ def check_status(folder):
         done = capture(*args, "-o", f"{folder}/bad{i}", "--", "true") if args != ["-o"] else capture("-o")
         expect(done.returncode == 125 and args[0] in done.stderr or args[0] == "--context" and
                "/nonexistent/file" in done.stderr, f"{args}: {done.returncode} {done.stderr}")
+        expect(not os.path.exists(f"{folder}/bad{i}"), f"{args}: the folder was made")
     done = capture("-o", f"{folder}/no-shim", "--", "true", env={"KERNELAB_LIBDIR": "/nonexistent"})
     expect(done.returncode == 125 and "/nonexistent" in done.stderr, f"no shim: {done.stderr}")
 
@@ -130,8 +145,11 @@ def check_software_device(folder):
 
 
 with tempfile.TemporaryDirectory() as top:
-    for check in (check_status, check_folder, check_environment, check_ptxas, check_summary, check_signal,
-                  check_software_device):
+    check_ptxas(top)
+    check_summary(top)
+    if STAND_IN:
+        make_stand_in(top)
+    for check in (check_status, check_folder, check_environment, check_signal, check_software_device):
         check(top)
 print("\n".join(problems))
 sys.exit(bool(problems))
