@@ -129,12 +129,31 @@ static size_t elf_measure(const void *data, size_t size)
 	return readable(data, size, end) ? end : 0;
 }
 
-/* Length of NUL-terminated text; 0 if it is no text or has no end. */
+/* Length of text up to its NUL or size; 0 if there is no end before memory that is not mapped. */
+static size_t text_length(const char *data, size_t size)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), n;
+
+	if (size != SIZE_MAX)
+		return strnlen(data, size);
+	for (n = 0; n < IMAGE_MAX_BYTES;) {
+		size_t part = page - ((uintptr_t)data + n) % page;
+		const char *end;
+
+		if (!backing_is_mapped(data + n, part))
+			return 0;
+		end = memchr(data + n, 0, part);
+		if (end)
+			return (size_t)(end - data);
+		n += part;
+	}
+	return 0;
+}
+
+/* As text_length; 0 if it does not look like PTX. */
 static size_t text_measure(const char *data, size_t size)
 {
-	size_t max = size == SIZE_MAX ? IMAGE_MAX_BYTES : size;
-	const char *end = memchr(data, 0, max);
-	size_t n = end ? (size_t)(end - data) : size == SIZE_MAX ? 0 : size;
+	size_t n = text_length(data, size);
 
 	return n && memmem(data, n, ".version", 8) ? n : 0;
 }
