@@ -11,6 +11,7 @@
 
 #include "lib/base.h"
 #include "lib/image/nvinfo.h"
+#include "lib/image/ptx_text.h"
 
 #define MACHINE_CUDA         190  /* EM_CUDA */
 #define SYMBOL_ENTRY         0x10 /* st_other of a kernel's symbol */

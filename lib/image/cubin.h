@@ -54,20 +54,4 @@ const struct cubin_kernel *cubin_kernel(const struct cubin *c, const char *entry
 /* True if data looks like an ELF file for CUDA (machine 190). */
 bool cubin_detect(const void *data, size_t size);
 
-/*
- * PTX out of a .nv_debug_ptx_txt section: its NUL-separated lines with newlines. malloc'ed, one NUL
- * behind; NULL without memory. (ptxas leaves out comments, .loc, .file and the contents of debug
- * sections; the machine code that comes of it is the same.)
- */
-char *ptx_recover(const char *section, size_t size);
-
-/*
- * Hash of PTX text without what differs between builds of the same code: .version, .loc, .file,
- * comments, debug sections, labels that only these use ($L__tmp…, $L__func_begin…, $L__func_end…)
- * the file name of a device assert (Inductor's differs in every build) and blank space go; .target
- * stays. Equal for a .ptx file and the text recovered from its cubin.
- * Zero without memory.
- */
-struct hash128 ptx_canonical_hash(const char *ptx, size_t size);
-
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* PTX as text: recovering it from a cubin's debug section, and a hash of what it computes. */
+/* Recovers and hashes PTX text. */
+#include "lib/image/ptx_text.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base.h"
-#include "lib/image/cubin.h"
 
 char *ptx_recover(const char *section, size_t size)
 {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/base.h"
+#include "lib/image/ptx_text.h"
 
 /* Triton's group files, __grp__k.json, list the entry's files: no metadata of a kernel. */
 static const struct record_file *find_file(const struct bundle *b, struct hash128 image,

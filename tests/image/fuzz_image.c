@@ -8,6 +8,7 @@
 #include "lib/base.h"
 #include "lib/image/canonical.h"
 #include "lib/image/cubin.h"
+#include "lib/image/ptx_text.h"
 #include "lib/image/shapes.h"
 #include "lib/image/triton.h"
 #include "lib/origin.h"

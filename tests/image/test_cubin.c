@@ -11,6 +11,7 @@
 
 #include "lib/base.h"
 #include "lib/image/cubin.h"
+#include "lib/image/ptx_text.h"
 #include "lib/image/triton.h"
 
 #define MAX_BYTES (1u << 20)
