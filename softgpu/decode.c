@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* From a row of the opcode table and parsed operands to one instruction: everything but memory. */
-#include "softgpu/parser.h"
+#include "softgpu/decode.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "lib/base.h"
-#include "softgpu/decode.h"
 #include "softgpu/lanes.h"
 
 int append_instruction(struct parser *p, const struct instruction *i)

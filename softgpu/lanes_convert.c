@@ -149,7 +149,8 @@ static uint64_t to_integer(struct value v, enum type to, enum type from, uint32_
 	uint64_t mask = bits == 64 ? UINT64_MAX : (1ull << bits) - 1;
 
 	if (v.is_float) {
-		double x = integral(v.f, flags);
+		bool flushed = flags & LANE_FTZ && from == TYPE_F32;
+		double x = integral(flushed ? f32_flush((float)v.f) : v.f, flags);
 
 		if (x != x)
 			return from != TYPE_F64 && bits != 64 ? 0 : 1ull << (bits - 1);

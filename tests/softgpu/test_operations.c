@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* Each arithmetic operation against its reference; all builds of the arithmetic against each other.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base.h"
+#include "softgpu/lanes.h"
+#include "tests/softgpu/machine_client.h"
+#include "tests/softgpu/operation.h"
+
+static void run_operation(const struct operation *o, uint64_t in[][3], uint64_t *out)
+{
+	struct job j = {.block = OPERATION_LANES,
+			.buffers = {in, out},
+			.sizes = {OPERATION_LANES * 24, OPERATION_LANES * 8},
+			.buffer_count = 2};
+	_cleanup_free_ char *text = operation_kernel(o);
+
+	memset(out, 0, OPERATION_LANES * 8);
+	job_must_run(&j, text);
+}
+
+static void references(void **state)
+{
+	static uint64_t in[OPERATION_LANES][3], out[OPERATION_LANES];
+	unsigned wrong = 0;
+
+	for (unsigned k = 0; k < operation_count; k++) {
+		const struct operation *o = &operations[k];
+
+		operation_inputs(o, in);
+		run_operation(o, in, out);
+		for (unsigned i = 0; i < OPERATION_LANES; i++) {
+			uint64_t want = operation_reference(k, in[i]);
+
+			if (operation_agrees(o, out[i], want))
+				continue;
+			print_error("%s: a %llx b %llx c %llx gives %llx, not %llx\n", o->text,
+				    (unsigned long long)in[i][0], (unsigned long long)in[i][1],
+				    (unsigned long long)in[i][2], (unsigned long long)out[i],
+				    (unsigned long long)want);
+			wrong++;
+			break;
+		}
+	}
+	assert_int_equal(wrong, 0);
+}
+
+/* Random bits into every lane function: what one build gives, all others must give. */
+static void builds_agree(void **state)
+{
+	static uint64_t s[4][32] __attribute__((aligned(64)));
+	static uint64_t d[2][32] __attribute__((aligned(64)));
+	const void *sources[4] = {s[0], s[1], s[2], s[3]};
+	const uint32_t all_flags[] = {0,         LANE_FTZ,           LANE_SAT,
+				      LANE_RZ,   LANE_RM | LANE_FTZ, LANE_RP,
+				      LANE_WRAP, LANE_NEG_C,         LANE_NEG_A | LANE_FTZ,
+				      LANE_NAN,  LANE_XORSIGN};
+	const struct lane_table *first = lanes_available(0), *t;
+	uint64_t random = 12345;
+
+	for (unsigned n = 1; (t = lanes_available(n)); n++) {
+		for (unsigned f = 0; f < LANE_FUNCTION_COUNT; f++) {
+			for (unsigned k = 0; k < ARRAY_LENGTH(all_flags) * 8; k++) {
+				uint32_t flags = all_flags[k % ARRAY_LENGTH(all_flags)];
+
+				if (f == LANE_cvt_any || f == LANE_cvt_pair || f == LANE_prmt)
+					flags = 0;
+				for (unsigned i = 0; i < 128; i++)
+					s[i / 32][i % 32] = test_random(&random);
+				memset(d, 0, sizeof(d));
+				first->functions[f](d[0], sources, flags);
+				t->functions[f](d[1], sources, flags);
+				if (memcmp(d[0], d[1], sizeof(d[0])))
+					fail_msg("function %u, flags %x: %s and %s differ", f,
+						 flags, first->name, t->name);
+			}
+		}
+		for (unsigned f = 0; f < COMPARE_FUNCTION_COUNT; f++)
+			for (unsigned c = 0; c <= COMPARE_NAN; c++) {
+				for (unsigned i = 0; i < 64; i++)
+					s[i / 32][i % 32] =
+						test_random(&random) & 0x7fffff007fffffffull;
+				assert_int_equal(first->compares[f](s[0], s[1], c),
+						 t->compares[f](s[0], s[1], c));
+			}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(references),
+		cmocka_unit_test(builds_agree),
+	};
+
+	return cmocka_run_group_tests_name("softgpu operations", tests, NULL, NULL);
+}
