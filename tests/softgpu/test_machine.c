@@ -65,11 +65,12 @@ static void branches(void **state)
 	struct data d;
 
 	/* Each lane loops its own number of times, then all meet. */
-	run_body(&d, 40, "and.b32 %r1, %t, 7; mov.b32 %r0, 100;\n"
-			 "loop: setp.eq.s32 %p0, %r1, 0; @%p0 bra done;\n"
-			 "add.s32 %r0, %r0, %r1; sub.s32 %r1, %r1, 1; bra loop;\n"
-			 "done: vote.sync.ballot.b32 %r2, 1, -1; and.b32 %r2, %r2, 0xff;\n"
-			 "mad.lo.s32 %r0, %r2, 1000, %r0;");
+	run_body(&d, 40,
+		 "and.b32 %r1, %t, 7; mov.b32 %r0, 100;\n"
+		 "loop: setp.eq.s32 %p0, %r1, 0; @%p0 bra done;\n"
+		 "add.s32 %r0, %r0, %r1; sub.s32 %r1, %r1, 1; bra loop;\n"
+		 "done: vote.sync.ballot.b32 %r2, 1, -1; and.b32 %r2, %r2, 0xff;\n"
+		 "mad.lo.s32 %r0, %r2, 1000, %r0;");
 	for (unsigned t = 0; t < 40; t++)
 		assert_int_equal(d.out[t], 255 * 1000 + 100 + (t & 7) * ((t & 7) + 1) / 2);
 }
@@ -78,10 +79,11 @@ static void both_sides(void **state)
 {
 	struct data d;
 
-	run_body(&d, 32, "setp.lt.u32 %p0, %t, 5; @!%p0 bra other;\n"
-			 "activemask.b32 %r0; bra join;\n"
-			 "other: activemask.b32 %r0; setp.gt.u32 %p1, %t, 30; @%p1 bra deep;\n"
-			 "bra join;\n deep: mov.b32 %r0, 77;\n join:");
+	run_body(&d, 32,
+		 "setp.lt.u32 %p0, %t, 5; @!%p0 bra other;\n"
+		 "activemask.b32 %r0; bra join;\n"
+		 "other: activemask.b32 %r0; setp.gt.u32 %p1, %t, 30; @%p1 bra deep;\n"
+		 "bra join;\n deep: mov.b32 %r0, 77;\n join:");
 	for (unsigned t = 0; t < 32; t++)
 		assert_int_equal(d.out[t], t < 5 ? 0x1f : t == 31 ? 77 : 0xffffffe0);
 }
@@ -90,8 +92,9 @@ static void early_exit(void **state)
 {
 	struct data d;
 
-	run_body(&d, THREADS, "setp.gt.u32 %p0, %t, 40; @%p0 exit;\n"
-			      "mov.b32 %r0, 1; bar.sync 0; mov.b32 %r0, 2;");
+	run_body(&d, THREADS,
+		 "setp.gt.u32 %p0, %t, 40; @%p0 exit;\n"
+		 "mov.b32 %r0, 1; bar.sync 0; mov.b32 %r0, 2;");
 	for (unsigned t = 0; t < THREADS; t++)
 		assert_int_equal(d.out[t], t <= 40 ? 2 : 0);
 }
@@ -101,11 +104,12 @@ static void inline_scopes(void **state)
 	struct data d;
 
 	/* Names and labels of inline assembly may repeat in each of its blocks. */
-	run_body(&d, 32, "mov.b32 %r0, 0;\n"
-			 "{ .reg .pred P; .reg .b32 v; mov.b32 v, 3; again: sub.s32 v, v, 1;\n"
-			 " add.s32 %r0, %r0, 1; setp.ne.s32 P, v, 0; @P bra again; }\n"
-			 "{ .reg .pred P; .reg .b64 v; mov.b64 v, 2; again: sub.s64 v, v, 1;\n"
-			 " add.s32 %r0, %r0, 10; setp.ne.s64 P, v, 0; @P bra again; }");
+	run_body(&d, 32,
+		 "mov.b32 %r0, 0;\n"
+		 "{ .reg .pred P; .reg .b32 v; mov.b32 v, 3; again: sub.s32 v, v, 1;\n"
+		 " add.s32 %r0, %r0, 1; setp.ne.s32 P, v, 0; @P bra again; }\n"
+		 "{ .reg .pred P; .reg .b64 v; mov.b64 v, 2; again: sub.s64 v, v, 1;\n"
+		 " add.s32 %r0, %r0, 10; setp.ne.s64 P, v, 0; @P bra again; }");
 	for (unsigned t = 0; t < 32; t++)
 		assert_int_equal(d.out[t], 23);
 }
@@ -125,10 +129,10 @@ static void out_of_bounds(void **state)
 	has(f.message, "ld.global.v2.b32 {%r0, %r1}, [%d0+16];");
 	has(f.message, "thread 32");
 	has(f.message, "block (0, 0, 0)");
-	assert_int_equal(f.line, 12);
+	assert_int_equal(f.line, 13);
 	f = fault_of(32, 0, "mov.b64 %d0, 0; st.global.b32 [%d0], 1;");
 	assert_int_equal(f.kind, MACHINE_ILLEGAL_ADDRESS);
-	f = fault_of(32, 0, "st.shared.b32 [1024], 1;");
+	f = fault_of(32, 0, "mov.b32 %r1, 1024; st.shared.b32 [%r1], 1;");
 	has(f.message, "shared memory");
 	f = fault_of(32, 0, "mov.b32 %r0, dynamic; ld.shared.b32 %r1, [%r0+-4];");
 	assert_int_equal(f.kind, MACHINE_ILLEGAL_ADDRESS);
@@ -152,8 +156,8 @@ static void misaligned(void **state)
 
 static void deadlock(void **state)
 {
-	struct machine_fault f = fault_of(
-		64, 0, "setp.lt.u32 %p0, %t, 32;\n@%p0 bar.sync 1;\n@!%p0 bar.sync 2;");
+	struct machine_fault f =
+		fault_of(64, 0, "setp.lt.u32 %p0, %t, 32;\n@%p0 bar.sync 1;\n@!%p0 bar.sync 2;");
 
 	assert_int_equal(f.kind, MACHINE_DEADLOCK);
 	has(f.message, "warp 0");
@@ -161,8 +165,9 @@ static void deadlock(void **state)
 	has(f.message, "warp 1");
 	has(f.message, "bar.sync 2");
 	/* Lanes that a shuffle names but that never come. */
-	f = fault_of(32, 0, "setp.lt.u32 %p0, %t, 16; @%p0 bra low; bar.sync 0; bra join;\n"
-			    "low: shfl.sync.idx.b32 %r0, %t, 0, 31, -1; join:");
+	f = fault_of(32, 0,
+		     "setp.lt.u32 %p0, %t, 16; @%p0 bra low; bar.sync 0; bra join;\n"
+		     "low: shfl.sync.idx.b32 %r0, %t, 0, 31, -1; join:");
 	assert_int_equal(f.kind, MACHINE_DEADLOCK);
 }
 
@@ -197,10 +202,11 @@ static void spinning(void **state)
 {
 	struct data d;
 
-	run_body(&d, 64, "setp.ge.u32 %p0, %t, 32; @%p0 bra writer;\n"
-			 "wait: ld.volatile.global.b32 %r0, [%out+2044];\n"
-			 "setp.eq.s32 %p1, %r0, 0; @%p1 bra wait; bra join;\n"
-			 "writer: mov.b32 %r0, 5; st.volatile.global.b32 [%out+2044], %r0; join:");
+	run_body(&d, 64,
+		 "setp.ge.u32 %p0, %t, 32; @%p0 bra writer;\n"
+		 "wait: ld.volatile.global.b32 %r0, [%out+2044];\n"
+		 "setp.eq.s32 %p1, %r0, 0; @%p1 bra wait; bra join;\n"
+		 "writer: mov.b32 %r0, 5; st.volatile.global.b32 [%out+2044], %r0; join:");
 	assert_int_equal(d.out[0], 5);
 }
 
@@ -223,7 +229,8 @@ static void shuffles(void **state)
 	run_body(&d, 32, "shfl.sync.bfly.b32 %r0, %t, 16, 31, -1;");
 	for (unsigned t = 0; t < 32; t++)
 		assert_int_equal(d.out[t], t ^ 16);
-	run_body(&d, 32, "shfl.sync.down.b32 %r0|%p0, %t, 4, 0x1807, -1; @!%p0 add.s32 %r0, %r0, 100;");
+	run_body(&d, 32,
+		 "shfl.sync.down.b32 %r0|%p0, %t, 4, 0x1807, -1; @!%p0 add.s32 %r0, %r0, 100;");
 	for (unsigned t = 0; t < 32; t++)
 		assert_int_equal(d.out[t], (t & 7) > 3 ? t + 100 : t + 4);
 }
@@ -232,11 +239,12 @@ static void votes(void **state)
 {
 	struct data d;
 
-	run_body(&d, 32, "setp.lt.u32 %p0, %t, 9; vote.sync.any.pred %p1, %p0, -1;\n"
-			 "vote.sync.all.pred %p2, %p0, -1; vote.sync.uni.pred %p3, !%p0, 0xff;\n"
-			 "selp.b32 %r0, 1, 0, %p1; @%p2 or.b32 %r0, %r0, 2; @%p3 or.b32 %r0, %r0, 4;\n"
-			 "vote.sync.ballot.b32 %r1, %p0, -1; shl.b32 %r1, %r1, 4;\n"
-			 "or.b32 %r0, %r0, %r1;");
+	run_body(&d, 32,
+		 "setp.lt.u32 %p0, %t, 9; vote.sync.any.pred %p1, %p0, -1;\n"
+		 "vote.sync.all.pred %p2, %p0, -1; vote.sync.uni.pred %p3, !%p0, 0xff;\n"
+		 "selp.b32 %r0, 1, 0, %p1; @%p2 or.b32 %r0, %r0, 2; @%p3 or.b32 %r0, %r0, 4;\n"
+		 "vote.sync.ballot.b32 %r1, %p0, -1; shl.b32 %r1, %r1, 4;\n"
+		 "or.b32 %r0, %r0, %r1;");
 	assert_int_equal(d.out[3], 0x1ff0 | 1);
 	run_body(&d, 32, "and.b32 %r1, %t, 3; match.any.sync.b32 %r0, %r1, -1;");
 	assert_int_equal(d.out[6], 0x44444444);
@@ -254,26 +262,30 @@ static void barriers(void **state)
 {
 	struct data d;
 
-	run_body(&d, THREADS, "mov.b32 %r1, dynamic; mad.lo.s32 %r2, %t, 4, %r1;\n"
-			      "st.shared.b32 [%r2], %t; bar.sync 0;\n"
-			      "xor.b32 %r3, %t, 127; mad.lo.s32 %r2, %r3, 4, %r1;\n"
-			      "ld.shared.b32 %r0, [%r2];");
+	run_body(&d, THREADS,
+		 "mov.b32 %r1, dynamic; mad.lo.s32 %r2, %t, 4, %r1;\n"
+		 "st.shared.b32 [%r2], %t; bar.sync 0;\n"
+		 "xor.b32 %r3, %t, 127; mad.lo.s32 %r2, %r3, 4, %r1;\n"
+		 "ld.shared.b32 %r0, [%r2];");
 	for (unsigned t = 0; t < THREADS; t++)
 		assert_int_equal(d.out[t], 127 - t);
-	run_body(&d, THREADS, "setp.lt.u32 %p0, %t, 50; bar.red.popc.u32 %r0, 3, %p0;\n"
-			      "barrier.sync.aligned 0; bar.red.or.pred %p1, 0, %p0;\n"
-			      "bar.red.and.pred %p2, 0, %p0; @%p1 add.s32 %r0, %r0, 100;\n"
-			      "@%p2 add.s32 %r0, %r0, 1000;");
+	run_body(&d, THREADS,
+		 "setp.lt.u32 %p0, %t, 50; bar.red.popc.u32 %r0, 3, %p0;\n"
+		 "barrier.sync.aligned 0; bar.red.or.pred %p1, 0, %p0;\n"
+		 "bar.red.and.pred %p2, 0, %p0; @%p1 add.s32 %r0, %r0, 100;\n"
+		 "@%p2 add.s32 %r0, %r0, 1000;");
 	assert_int_equal(d.out[127], 150);
 	/* Named: warp 0 produces, warp 1 consumes, the others do not care. */
-	run_body(&d, THREADS, "mov.b32 %r0, 0; setp.ge.u32 %p0, %t, 64; @%p0 bra join;\n"
-			      "setp.ge.u32 %p1, %t, 32; @%p1 bra consumer;\n"
-			      "st.shared.b32 [dynamic], 42; bar.arrive 5, 64; bra join;\n"
-			      "consumer: bar.sync 5, 64; ld.shared.b32 %r0, [dynamic];\njoin:");
+	run_body(&d, THREADS,
+		 "mov.b32 %r0, 0; setp.ge.u32 %p0, %t, 64; @%p0 bra join;\n"
+		 "setp.ge.u32 %p1, %t, 32; @%p1 bra consumer;\n"
+		 "st.shared.b32 [dynamic], 42; bar.arrive 5, 64; bra join;\n"
+		 "consumer: bar.sync 5, 64; ld.shared.b32 %r0, [dynamic];\njoin:");
 	assert_int_equal(d.out[40], 42);
 	/* bar.warp.sync from two places. */
-	run_body(&d, 32, "setp.lt.u32 %p0, %t, 7; @%p0 bra one; bar.warp.sync -1; bra join;\n"
-			 "one: bar.warp.sync -1;\njoin: mov.b32 %r0, 9;");
+	run_body(&d, 32,
+		 "setp.lt.u32 %p0, %t, 7; @%p0 bra one; bar.warp.sync -1; bra join;\n"
+		 "one: bar.warp.sync -1;\njoin: mov.b32 %r0, 9;");
 	assert_int_equal(d.out[0] + d.out[31], 18);
 }
 
@@ -289,7 +301,7 @@ static void atomics(void **state)
 	assert_int_equal(d.out[5], 10); /* ascending order */
 	run_body(&d, THREADS, "red.global.max.s32 [%in], %t; atom.global.inc.u32 %r0, [%in+4], 9;");
 	assert_int_equal(d.in[0], 127);
-	assert_int_equal(d.out[12], 2); /* 1 2 .. 9 0 1 2 .. */
+	assert_int_equal(d.out[11], 2); /* 1 2 .. 9 0 1 2 .. */
 	run_body(&d, 32, "atom.global.dec.u32 %r0, [%in+16], 7;");
 	assert_int_equal(d.out[4], 0); /* 4 3 2 1 0 7 .. */
 	assert_int_equal(d.out[5], 7);
@@ -297,20 +309,24 @@ static void atomics(void **state)
 	assert_int_equal(d.in[2], 77);
 	run_body(&d, 32, "atom.global.exch.b64 %d0, [%in+8], 77; cvt.u32.u64 %r0, %d0;");
 	assert_int_equal(d.out[1], 77);
-	run_body(&d, 32, "atom.shared.add.f32 %r0, [dynamic], 0f3FC00000;\n"
-			 "bar.warp.sync -1; ld.shared.b32 %r0, [dynamic];");
+	run_body(&d, 32,
+		 "atom.shared.add.f32 %r0, [dynamic], 0f3FC00000;\n"
+		 "bar.warp.sync -1; ld.shared.b32 %r0, [dynamic];");
 	memcpy(&f, &d.out[0], 4);
 	assert_true(f == 48.0f);
-	run_body(&d, 4, "mov.b32 %r1, 0x3c003c00; st.global.b32 [%in], 0; bar.warp.sync 15;\n"
-			"atom.global.gpu.relaxed.add.noftz.f16x2 %r0, [%in], %r1;");
+	run_body(&d, 4,
+		 "mov.b32 %r1, 0x3c003c00; st.global.b32 [%in], 0; bar.warp.sync 15;\n"
+		 "atom.global.gpu.relaxed.add.noftz.f16x2 %r0, [%in], %r1;");
 	assert_int_equal(d.in[0], 0x44004400); /* 4.0 twice */
-	run_body(&d, 1, "mov.b32 %r1, 0f3F800000; mov.b32 %r2, 0f40000000;\n"
-			"st.global.v4.b32 [%in], {%r1, %r1, %r1, %r1};\n"
-			"atom.global.gpu.relaxed.add.v4.f32 {%r0, _, %r3, %r4}, [%in], "
-			"{%r1, %r2, %r1, %r2};");
+	run_body(&d, 1,
+		 "mov.b32 %r1, 0f3F800000; mov.b32 %r2, 0f40000000;\n"
+		 "st.global.v4.b32 [%in], {%r1, %r1, %r1, %r1};\n"
+		 "atom.global.gpu.relaxed.add.v4.f32 {%r0, _, %r3, %r4}, [%in], "
+		 "{%r1, %r2, %r1, %r2};");
 	assert_int_equal(d.in[1], 0x40400000);
-	run_body(&d, 32, "atom.and.b32 %r0, [%in+124], 0xf0; red.global.or.b64 [%in+128], 1;\n"
-			 "red.global.xor.b32 [%in+136], 1; red.global.min.u64 [%in+144], 3;");
+	run_body(&d, 32,
+		 "atom.and.b32 %r0, [%in+124], 0xf0; red.global.or.b64 [%in+128], 1;\n"
+		 "red.global.xor.b32 [%in+136], 1; red.global.min.u64 [%in+144], 3;");
 	assert_int_equal(d.in[31], 31 & 0xf0);
 	assert_int_equal(d.in[34], 34);
 	assert_int_equal(d.in[36], 3);
@@ -349,13 +365,14 @@ static void narrow_loads(void **state)
 	struct data d;
 
 	/* in[1] holds bytes 1 0 0 0; make them 0x80 0xff. */
-	run_body(&d, 1, "st.global.b32 [%in], 0xff80; ld.global.s8 %r0, [%in]; ld.global.u8 %r1, [%in];\n"
-			"ld.global.s16 %r2, [%in]; ld.global.s8 %h0, [%in]; cvt.u32.u16 %r3, %h0;\n"
-			"ld.global.v2.u8 {%h1, %h2}, [%in]; cvt.u32.u16 %r4, %h2;\n"
-			"ld.global.s32 %d3, [%in]; ld.global.s16 %d4, [%in]; shr.s64 %d4, %d4, 20;\n"
-			"cvt.u32.u64 %r5, %d4;\n"
-			"st.global.v4.b32 [%out+16], {%r0, %r1, %r2, %r3};\n"
-			"st.global.v2.b32 [%out+32], {%r4, %r5};");
+	run_body(&d, 1,
+		 "st.global.b32 [%in], 0xff80; ld.global.s8 %r0, [%in]; ld.global.u8 %r1, [%in];\n"
+		 "ld.global.s16 %r2, [%in]; ld.global.s8 %h0, [%in]; cvt.u32.u16 %r3, %h0;\n"
+		 "ld.global.v2.u8 {%h1, %h2}, [%in]; cvt.u32.u16 %r4, %h2;\n"
+		 "ld.global.s32 %d3, [%in]; ld.global.s16 %d4, [%in]; shr.s64 %d4, %d4, 20;\n"
+		 "cvt.u32.u64 %r5, %d4;\n"
+		 "st.global.v4.b32 [%out+16], {%r0, %r1, %r2, %r3};\n"
+		 "st.global.v2.b32 [%out+32], {%r4, %r5};");
 	assert_int_equal(d.out[4], 0xffffff80);
 	assert_int_equal(d.out[5], 0x80);
 	assert_int_equal(d.out[6], 0xffffff80);
@@ -368,13 +385,14 @@ static void async_copies(void **state)
 {
 	struct data d;
 
-	run_body(&d, 32, "mov.b32 %r1, dynamic; mad.lo.s32 %r1, %t, 16, %r1;\n"
-			 "mad.wide.u32 %d0, %t, 16, %in; mov.b32 %r2, 16;\n"
-			 "setp.ge.u32 %p0, %t, 16; @%p0 mov.b32 %r2, 8;\n"
-			 "cp.async.cg.shared.global [%r1+0], [%d0+0], 0x10, %r2;\n"
-			 "cp.async.commit_group; cp.async.wait_group 0; bar.sync 0;\n"
-			 "ld.shared.v4.b32 {%r4, %r5, %r6, %r7}, [%r1];\n"
-			 "add.s32 %r0, %r5, %r7;");
+	run_body(&d, 32,
+		 "mov.b32 %r1, dynamic; mad.lo.s32 %r1, %t, 16, %r1;\n"
+		 "mad.wide.u32 %d0, %t, 16, %in; mov.b32 %r2, 16;\n"
+		 "setp.ge.u32 %p0, %t, 16; @%p0 mov.b32 %r2, 8;\n"
+		 "cp.async.cg.shared.global [%r1+0], [%d0+0], 0x10, %r2;\n"
+		 "cp.async.commit_group; cp.async.wait_group 0; bar.sync 0;\n"
+		 "ld.shared.v4.b32 {%r4, %r5, %r6, %r7}, [%r1];\n"
+		 "add.s32 %r0, %r5, %r7;");
 	for (unsigned t = 0; t < 32; t++)
 		assert_int_equal(d.out[t], t < 16 ? 4 * t + 1 + 4 * t + 3 : 4 * t + 1);
 }
@@ -479,10 +497,10 @@ static void contraction(void **state)
 static void seeds(void **state)
 {
 	struct data d;
-	_cleanup_free_ char *text = kernel_around(
-		"mov.u32 %r1, %ctaid.x; mad.lo.s32 %r1, %r1, 32, %t;\n"
-		"atom.global.add.u32 %r0, [%in], 1;\n"
-		"mad.wide.u32 %o, %r1, 4, %out; st.global.b32 [%o], %r0;");
+	_cleanup_free_ char *text =
+		kernel_around("mov.u32 %r1, %ctaid.x; mad.lo.s32 %r1, %r1, 32, %t;\n"
+			      "atom.global.add.u32 %r0, [%in], 1;\n"
+			      "mad.wide.u32 %o, %r1, 4, %out; st.global.b32 [%o], %r0;");
 	bool changed = false;
 
 	for (uint64_t seed = 0; seed < 8; seed++) {
@@ -507,16 +525,16 @@ static void seeds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(branches),	 cmocka_unit_test(both_sides),
-		cmocka_unit_test(early_exit),	 cmocka_unit_test(inline_scopes),
+		cmocka_unit_test(branches),      cmocka_unit_test(both_sides),
+		cmocka_unit_test(early_exit),    cmocka_unit_test(inline_scopes),
 		cmocka_unit_test(out_of_bounds), cmocka_unit_test(misaligned),
-		cmocka_unit_test(deadlock),	 cmocka_unit_test(quota_and_trap),
-		cmocka_unit_test(stopped),	 cmocka_unit_test(spinning),
-		cmocka_unit_test(shuffles),	 cmocka_unit_test(votes),
-		cmocka_unit_test(barriers),	 cmocka_unit_test(atomics),
-		cmocka_unit_test(spaces),	 cmocka_unit_test(narrow_loads),
-		cmocka_unit_test(async_copies),	 cmocka_unit_test(calls),
-		cmocka_unit_test(assertion),	 cmocka_unit_test(contraction),
+		cmocka_unit_test(deadlock),      cmocka_unit_test(quota_and_trap),
+		cmocka_unit_test(stopped),       cmocka_unit_test(spinning),
+		cmocka_unit_test(shuffles),      cmocka_unit_test(votes),
+		cmocka_unit_test(barriers),      cmocka_unit_test(atomics),
+		cmocka_unit_test(spaces),        cmocka_unit_test(narrow_loads),
+		cmocka_unit_test(async_copies),  cmocka_unit_test(calls),
+		cmocka_unit_test(assertion),     cmocka_unit_test(contraction),
 		cmocka_unit_test(seeds),
 	};
 
