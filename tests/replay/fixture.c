@@ -8,8 +8,10 @@
 
 #include "lib/base.h"
 
-#define HEAD                                                                                       \
-	".version 8.0\n.target sm_90\n.address_size 64\n\n"                                        \
+#define HEAD_FILE ".version 8.0\n.target sm_90\n.address_size 64\n\n"
+#define COUNTER   HEAD_FILE ".visible .global .align 4 .u32 counter;\n"
+#define HEAD      HEAD_FILE HEAD_ENTRY
+#define HEAD_ENTRY                                                                                 \
 	".visible .entry k(\n\t.param .u64 k_param_0,\n\t.param .u64 k_param_1,\n"                 \
 	"\t.param .u32 k_param_2\n)\n{\n"                                                          \
 	"\t.reg .pred %p<4>;\n\t.reg .b32 %r<12>;\n\t.reg .f32 %f<8>;\n\t.reg .b64 %rd<12>;\n"     \
@@ -34,6 +36,11 @@ static const char *const bodies[BODY_COUNT] = {
 	[BODY_LOOP] = HEAD "// body loop\n$L_loop:\n\tbra $L_loop;\n" STORE TAIL,
 	[BODY_READS] = HEAD "// body reads\n\tld.global.f32 %f3, [%rd5];\n"
 			    "\tadd.f32 %f2, %f2, %f3;\n" STORE TAIL,
+	[BODY_NOISE] = COUNTER HEAD_ENTRY
+	"// body noise\n\tsetp.ne.s32 %p2, %r5, 5;\n\t@%p2 bra $L_store;\n"
+	"\tmov.u64 %rd6, counter;\n\tatom.global.add.u32 %r6, [%rd6], 1;\n"
+	"\tcvt.rn.f32.u32 %f3, %r6;\n\tadd.f32 %f2, %f2, %f3;\n"
+	"$L_store:\n" STORE TAIL,
 	[BODY_INDEX] = HEAD "// body index\n\tld.global.u32 %r6, [%rd5];\n"
 			    "\tmul.wide.u32 %rd6, %r6, 4;\n\tadd.s64 %rd7, %rd1, %rd6;\n"
 			    "\tld.global.f32 %f3, [%rd7];\n\tadd.f32 %f2, %f2, %f3;\n" STORE TAIL,
@@ -76,6 +83,8 @@ static void expect(enum body b, uint8_t *memory)
 		y = b == BODY_OTHER ? x + x + x : x + x;
 		if (b == BODY_READS)
 			y += old;
+		if (b == BODY_NOISE && i == 5)
+			y += 1000; /* the recorded module had run before */
 		if (b == BODY_INDEX)
 			y += element(0);
 		if (b == BODY_SKIP && i == 999)

@@ -24,6 +24,7 @@ enum body {
 	BODY_LOOP,  /* never ends */
 	BODY_READS, /* y = 2 x + y */
 	BODY_INDEX, /* y = 2 x + x[y], y read as an index */
+	BODY_NOISE, /* y[5] counts the launches of the loaded module */
 	BODY_COUNT
 };
 

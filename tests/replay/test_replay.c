@@ -293,6 +293,36 @@ static void wrong_recordings_are_unfaithful(void **state)
 	assert_non_null(strstr(check_case(FIDELITY_UNTESTED)->fidelity_reason, "--no-data"));
 }
 
+/* One element varies: A is repeated more often, and the recording need not match there. */
+static void a_varying_kernel_is_nondeterministic(void **state)
+{
+	const struct record_case *c;
+
+	replay(&(struct fixture){.path = a_path, .recorded = BODY_NOISE}, NULL);
+	c = check_case(FIDELITY_NONDETERMINISTIC);
+	check_extent(c, 0);
+	assert_int_equal(count_trials(SIDE_A), 20 + 2);
+	assert_int_equal(count_trials(SIDE_B), 3 + 2);
+	assert_false(same_contents(trial(SIDE_A, TRIAL_REPEAT, 0), trial(SIDE_A, TRIAL_REPEAT, 1)));
+	assert_int_equal(trial(SIDE_A, TRIAL_POISON, 0)->status, TRIAL_STATUS_OK);
+	close_result(NULL);
+	/* elsewhere it must match all the same */
+	replay(&(struct fixture){.path = a_path, .recorded = BODY_NOISE, .wrong_after = true},
+	       NULL);
+	check_case(FIDELITY_UNFAITHFUL);
+}
+
+/* B varies, A does not: A is repeated more often before B alone is called nondeterministic. */
+static void a_is_repeated_where_b_varies(void **state)
+{
+	replay(&(struct fixture){.path = a_path},
+	       &(struct fixture){.path = b_path, .recorded = BODY_NOISE, .no_data = true});
+	check_extent(check_case(FIDELITY_FAITHFUL), 0);
+	assert_int_equal(count_trials(SIDE_A), 20 + 2);
+	assert_int_equal(count_trials(SIDE_B), 3 + 2);
+	assert_true(same_contents(trial(SIDE_A, TRIAL_REPEAT, 0), trial(SIDE_A, TRIAL_REPEAT, 19)));
+}
+
 static void configs_of_one_side_are_listed(void **state)
 {
 	replay(&(struct fixture){.path = a_path},
@@ -448,6 +478,8 @@ int main(void)
 		T(in_place_outputs_are_not_poisoned),
 		T(a_that_cannot_bear_poison_is_still_tested),
 		T(wrong_recordings_are_unfaithful),
+		T(a_varying_kernel_is_nondeterministic),
+		T(a_is_repeated_where_b_varies),
 		T(configs_of_one_side_are_listed),
 		T(a_may_come_from_another_bundle),
 		T(wrong_options_are_errors),
