@@ -53,10 +53,11 @@ static int open_sources(struct plan *p, const struct replay_options *o, struct e
 	if (!o->b)
 		return error_set(err, EINVAL, ERROR_NO_OFFSET, "no source of B given (--b)");
 	rc = source_open(&p->base, "recorded", o->bundles, o->bundle_count, err);
-	if (!rc)
-		rc = open_side(&p->a, p->base, o->a, err);
 	if (rc)
-		return rc == -EEXIST ? rc : error_prefix(err, "A");
+		return rc; /* the message names the bundle */
+	rc = open_side(&p->a, p->base, o->a, err);
+	if (rc)
+		return error_prefix(err, "A");
 	rc = open_side(&p->b, p->base, o->b, err);
 	return rc ? error_prefix(err, "B") : 0;
 }
