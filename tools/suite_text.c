@@ -9,6 +9,7 @@
 #include "analyze/phrase.h"
 #include "kernelab/dtype.h"
 #include "lib/base.h"
+#include "lib/origin.h"
 #include "lib/signature.h"
 #include "tools/suite_head.h"
 
@@ -66,12 +67,20 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* "train.py:8"; "-" where unknown. malloc'ed. */
+/*
+ * "train.py:8"; "-" where unknown. Of a file that Inductor generated the first characters, as a
+ * pattern: "cjidtty4*.py:18". malloc'ed.
+ */
 static char *place(const struct suite_family *f)
 {
-	char *text = *f->source ? text_format("%s:%" PRIu32, base_name(f->source), f->line)
-				: strdup("-");
+	char *text;
 
+	if (!*f->source)
+		text = strdup("-");
+	else if (origin_inductor_file(f->source))
+		text = text_format("%.8s*.py:%" PRIu32, base_name(f->source), f->line);
+	else
+		text = text_format("%s:%" PRIu32, base_name(f->source), f->line);
 	return text ? phrase_clean(text) : NULL;
 }
 

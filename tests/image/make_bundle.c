@@ -7,9 +7,10 @@
 #include "tests/image/entry_bundle.h"
 
 #define REGION_BASE 0x7f0000040000u
-#define DETAILED    100u
+#define DETAILED    100000u
 
-/* Launch 100 of kernel 0, add_kernel of Triton 3.5: its parameters, memory and what it changed. */
+/* Launch 100,000 of kernel 0, add_kernel of Triton 3.5: its parameters, memory and what it changed.
+ */
 static void put_detailed(struct bundle_writer *w)
 {
 	static uint8_t memory[2 * CHUNK_BYTES];

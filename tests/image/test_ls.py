@@ -81,7 +81,7 @@ def test_show(bundle):
     check("tlx_ws" not in text and "source /home/user/kernel_version.py:10" in text, text)
     check("Triton 3.9.0" in text and "divisible: X=16 Y=16 out=16 n=16" in text, text)
     check("grid 3x2x1 n=-7: 1 seen, 1 recorded\n" in text, "scalars of a shape class")
-    text = run("show", bundle, "--launch", "100")
+    text = run("show", bundle, "--launch", "100000")
     for wanted in ("grid 3x2x1, block 128x1x1, 8 bytes dynamic shared memory", " → region 0 + 0x0\n",
                    " → region 0 + 0x1000\n", "i32              -7\n", "f32              0.1",
                    "(profile scratch)", "region 0: 0x7f0000040000, 512 KiB, allocation",
