@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
 """kernelab ls and show on a capture made of cache entries: what a user reads, and error messages."""
 import csv
+import glob
 import io
 import json
 import os
+import re
 import subprocess
 import sys
+import tarfile
 import tempfile
 
 KERNELAB, MAKE, DATA, SCHEMA = sys.argv[1:5]
@@ -92,6 +95,18 @@ def test_show(bundle):
     check("--family (" in run("show", bundle, "--family", "(", status=2), "bad expression")
 
 
+def test_inductor(folder):
+    """All Inductor images of one side of the samples: families, and short names of their files."""
+    with tarfile.open(os.path.join(DATA, "cache-entries.tar.xz")) as archive:
+        archive.extractall(folder, [m for m in archive if m.name.startswith("a_compile/")])
+    stems = sorted(j[:-len(".json")] for j in glob.glob(f"{folder}/a_compile/*/*.json"))
+    bundle = os.path.join(folder, "inductor.klab")
+    subprocess.run([MAKE, bundle] + stems, check=True)
+    text = run("ls", bundle)
+    check(text.startswith("47 kernel families, 72 configs of 1 capture"), text[:200])
+    check(len(re.findall(r" inductor  c[a-z2-7]{7}\*\.py:18  triton_", text)) == 47, text[:2000])
+
+
 def test_errors(folder, bundle):
     for verb in ("ls", "show"):
         check("no bundle" in run(verb, status=2), "no operand")
@@ -113,6 +128,7 @@ def main():
                        check=True)
         test_ls(bundle)
         test_show(bundle)
+        test_inductor(folder)
         test_errors(folder, bundle)
     print(f"{checks} checks")
 
