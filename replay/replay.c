@@ -276,9 +276,7 @@ static int attempt(struct replay *p, struct open_case *c, enum caution caution, 
 		if (served == SERVED_MORE)
 			continue;
 		if (served == SERVED_RETRY)
-			*again = step.phase == PHASE_PROBE || caution == CAUTION_NONE
-					 ? CAUTION_NO_PROBE
-					 : CAUTION_NO_POISON;
+			*again = caution == CAUTION_NONE ? CAUTION_NO_PROBE : CAUTION_NO_POISON;
 		break;
 	}
 	if (lost)

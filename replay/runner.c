@@ -306,28 +306,21 @@ static int prepare(struct runner *r, const struct ready *ready, const struct byt
 	return rc;
 }
 
-int runner_launch(struct runner *r, const struct ready *ready, const struct byteset *poison,
-		  uint8_t fill, struct outcome *out, struct error *err)
+/* Launches and waits. The outcome says how that went; no snapshot yet. */
+static int launch_and_wait(struct runner *r, const struct ready *ready, struct outcome *out,
+			   struct error *err)
 {
 	const struct bound *b = ready->bound;
-	float ms = 0;
+	bool attributes = b->attribute_count || b->cooperative;
+	uint64_t began = monotonic_ns();
 	CUresult result;
-	uint64_t began;
-	int rc;
+	float ms = 0;
 
-	*out = (struct outcome){0};
-	rc = prepare(r, ready, poison, fill, err);
-	if (rc)
-		return rc;
-	began = monotonic_ns();
-	r->driver.cuEventRecord(r->start, r->stream);
-	if ((b->attribute_count || b->cooperative) && r->driver.cuLaunchKernelEx)
-		result = launch_with_attributes(r, ready);
-	else if (b->attribute_count || b->cooperative)
+	if (attributes && !r->driver.cuLaunchKernelEx)
 		return error_set(err, ENOTSUP, ERROR_NO_OFFSET,
 				 "the driver has no cuLaunchKernelEx for this launch's attributes");
-	else
-		result = launch_plain(r, ready);
+	r->driver.cuEventRecord(r->start, r->stream);
+	result = attributes ? launch_with_attributes(r, ready) : launch_plain(r, ready);
 	if (result != CUDA_SUCCESS) {
 		note_failure(r, out, result, TRIAL_STATUS_LAUNCH_ERROR);
 		if (r->lost) /* a device that runs launches at once reports the fault here */
@@ -337,12 +330,29 @@ int runner_launch(struct runner *r, const struct ready *ready, const struct byte
 	r->driver.cuEventRecord(r->stop, r->stream);
 	result = r->driver.cuStreamSynchronize(r->stream);
 	out->wall_ns = monotonic_ns() - began;
-	if (result != CUDA_SUCCESS) {
+	if (result != CUDA_SUCCESS)
 		note_failure(r, out, result, TRIAL_STATUS_FAULT);
-		return 0;
-	}
-	if (r->driver.cuEventElapsedTime(&ms, r->start, r->stop) == CUDA_SUCCESS)
+	else if (r->driver.cuEventElapsedTime(&ms, r->start, r->stop) == CUDA_SUCCESS)
 		out->time_us = (double)ms * 1000.0;
+	return 0;
+}
+
+int runner_launch(struct runner *r, const struct ready *ready, const struct moment *when,
+		  const struct byteset *poison, uint8_t fill, struct outcome *out,
+		  struct error *err)
+{
+	int rc;
+
+	*out = (struct outcome){0};
+	runner_step(r, PHASE_SETUP, when->side, when->kind, when->index, when->setup_seconds);
+	rc = prepare(r, ready, poison, fill, err);
+	if (rc)
+		return rc;
+	runner_step(r, when->phase, when->side, when->kind, when->index, when->seconds);
+	rc = launch_and_wait(r, ready, out, err);
+	runner_step(r, PHASE_SETUP, when->side, when->kind, when->index, when->setup_seconds);
+	if (rc || out->status != TRIAL_STATUS_OK)
+		return rc;
 	rc = snapshot_init(&out->after, r->memory.contents);
 	if (rc)
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for a snapshot");

@@ -81,13 +81,24 @@ void runner_step(struct runner *r, enum phase phase, enum side side, enum trial_
 int ready_make(struct ready *ready, struct runner *r, const struct bound *bound, struct error *err);
 void ready_free(struct ready *ready, struct runner *r);
 
+/* What a launch is, for the parent: it gets `seconds`, the copies around it setup_seconds. */
+struct moment {
+	enum phase phase;
+	enum side side;
+	enum trial_kind kind;
+	uint32_t index;
+	double seconds, setup_seconds;
+};
+
 /*
- * Restores memory, poisons `poison` (may be NULL) with `fill`, launches, waits, reads back.
- * *out is filled and owned by the caller (outcome_free). Failing launches are outcomes, not errors;
- * an error (-errno, err) means that the device or host could not do its part.
+ * Restores memory, poisons `poison` (may be NULL) with `fill`, launches, waits, reads back, and
+ * tells the parent when the launch begins and ends. *out is filled and owned by the caller
+ * (outcome_free). Failing launches are outcomes, not errors; an error (-errno, err) means that the
+ * device or host could not do its part.
  */
-int runner_launch(struct runner *r, const struct ready *ready, const struct byteset *poison,
-		  uint8_t fill, struct outcome *out, struct error *err);
+int runner_launch(struct runner *r, const struct ready *ready, const struct moment *when,
+		  const struct byteset *poison, uint8_t fill, struct outcome *out,
+		  struct error *err);
 void outcome_free(struct outcome *o);
 
 /*

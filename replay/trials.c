@@ -11,6 +11,7 @@
 #include "replay/written.h"
 
 #define SETUP_SECONDS     60.0 /* on top of the copies */
+#define PROBE_SECONDS     5.0  /* of a probing launch, on top of 50 times A's plain one */
 #define SETUP_BYTES_A_SEC 1e8  /* slowest copy we wait for */
 
 /* One side's plain repeats. */
@@ -36,6 +37,17 @@ struct trials {
 static double setup_seconds(const struct trials *t)
 {
 	return SETUP_SECONDS + (double)ranges_bytes(&t->contents.pieces) / SETUP_BYTES_A_SEC;
+}
+
+static struct moment moment(const struct trials *t, enum phase phase, enum side side,
+			    enum trial_kind kind, uint32_t index)
+{
+	return (struct moment){.phase = phase,
+			       .side = side,
+			       .kind = kind,
+			       .index = index,
+			       .seconds = t->r->options->timeout_s,
+			       .setup_seconds = setup_seconds(t)};
 }
 
 /* ---- messages ---- */
@@ -197,14 +209,10 @@ static int repeat(struct trials *t, struct runs *x, const struct ready *ready, e
 		  enum side side, size_t wanted, struct outcome *failed, struct error *err)
 {
 	while (x->count < wanted && !t->r->parent_gone) {
+		struct moment when = moment(t, phase, side, TRIAL_REPEAT, (uint32_t)x->count);
 		struct outcome o;
-		int rc;
+		int rc = runner_launch(t->r, ready, &when, NULL, 0, &o, err);
 
-		runner_step(t->r, phase, side, TRIAL_REPEAT, (uint32_t)x->count,
-			    t->r->options->timeout_s);
-		rc = runner_launch(t->r, ready, NULL, 0, &o, err);
-		runner_step(t->r, PHASE_SETUP, side, TRIAL_REPEAT, (uint32_t)x->count,
-			    setup_seconds(t));
 		if (rc)
 			return rc;
 		if (o.status != TRIAL_STATUS_OK) {
@@ -238,19 +246,19 @@ static int poisoned_run(void *data, const struct byteset *poison, unsigned patte
 			struct snapshot *after, struct error *err)
 {
 	struct trials *t = data;
+	struct moment when =
+		moment(t, probe ? PHASE_PROBE : PHASE_POISON, SIDE_A, TRIAL_POISON, pattern);
 	struct outcome o;
-	double limit = t->r->options->timeout_s;
 	int rc;
 
 	if (probe) { /* garbage may send a kernel into a long loop: wait for it less */
 		double plain = (double)t->a_runs.items[0].wall_ns * 1e-9;
-		double enough = 2.0 + 50.0 * plain;
+		double enough = PROBE_SECONDS + 50.0 * plain;
 
-		limit = enough < limit ? enough : limit;
+		if (enough < when.seconds)
+			when.seconds = enough;
 	}
-	runner_step(t->r, probe ? PHASE_PROBE : PHASE_POISON, SIDE_A, TRIAL_POISON, pattern, limit);
-	rc = runner_launch(t->r, &t->a, poison, POISON_BYTE(pattern), &o, err);
-	runner_step(t->r, PHASE_SETUP, SIDE_A, TRIAL_POISON, pattern, setup_seconds(t));
+	rc = runner_launch(t->r, &t->a, &when, poison, POISON_BYTE(pattern), &o, err);
 	if (rc)
 		return rc;
 	if (o.status != TRIAL_STATUS_OK) {
@@ -411,6 +419,7 @@ static int poison_b(struct trials *t, struct error *err)
 
 	for (unsigned k = 0; !rc && k < 2; k++) {
 		struct trial_note n = {.side = SIDE_B, .kind = TRIAL_POISON, .index = k};
+		struct moment when = moment(t, PHASE_B, SIDE_B, TRIAL_POISON, k);
 		struct outcome o;
 
 		if (t->void_reason[k][0]) {
@@ -418,9 +427,8 @@ static int poison_b(struct trials *t, struct error *err)
 					 t->void_reason[k]);
 			continue;
 		}
-		runner_step(t->r, PHASE_B, SIDE_B, TRIAL_POISON, k, t->r->options->timeout_s);
-		rc = runner_launch(t->r, &t->b, &t->written.poisonable, POISON_BYTE(k), &o, err);
-		runner_step(t->r, PHASE_SETUP, SIDE_B, TRIAL_POISON, k, setup_seconds(t));
+		rc = runner_launch(t->r, &t->b, &when, &t->written.poisonable, POISON_BYTE(k), &o,
+				   err);
 		if (rc)
 			break;
 		if (o.status == TRIAL_STATUS_OK) {

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -400,6 +401,71 @@ static void nothing_is_overwritten(void **state)
 	assert_int_equal(replay_run(&o, &summary, &err), -EEXIST);
 }
 
+/* Until so many trials stand in the result that is being written; 30 s at most. */
+static void wait_for_trials(size_t wanted)
+{
+	for (int i = 0; i < 1500; i++) {
+		struct bundle *b = NULL;
+		size_t n = 0;
+
+		if (!bundle_open(&b, result_path, NULL))
+			n = b->trials.count;
+		bundle_close(b);
+		if (n >= wanted)
+			return;
+		usleep(20000);
+	}
+}
+
+/* Kills the other children of `parent`: its worker. */
+static void kill_worker(pid_t parent)
+{
+	_cleanup_free_ char *path =
+		text_format("/proc/%d/task/%d/children", (int)parent, (int)parent);
+	FILE *f = fopen(path, "r");
+	int child;
+
+	while (f && fscanf(f, "%d", &child) == 1)
+		if (child != getpid())
+			kill(child, SIGKILL);
+	if (f)
+		fclose(f);
+}
+
+/* Something outside ends the worker while B runs. */
+static void a_killed_worker_costs_one_trial(void **state)
+{
+	struct replay_options o;
+	int status;
+	pid_t killer;
+
+	fixture_write(&(struct fixture){.path = a_path, .launches = 2});
+	fixture_write(&(struct fixture){.path = b_path, .recorded = BODY_LOOP, .no_data = true});
+	unlink(result_path);
+	killer = fork();
+	if (!killer) {
+		for (size_t n = 5; n <= 11; n += 6) { /* A of both launches, B's dead trial */
+			wait_for_trials(n);
+			usleep(100000);
+			kill_worker(getppid());
+		}
+		_exit(0);
+	}
+	replay_options_init(&o);
+	o.b = b_path;
+	o.timeout_s = 600;
+	assert_int_equal(run(&o), 0);
+	assert_int_equal(waitpid(killer, &status, 0), killer);
+	open_result();
+	assert_int_equal(result->cases.count, 2);
+	assert_int_equal(count_trials(SIDE_A), 10);
+	assert_int_equal(count_trials(SIDE_B), 2);
+	assert_int_equal(trial(SIDE_B, TRIAL_REPEAT, 0)->status, TRIAL_STATUS_CRASH);
+	assert_non_null(strstr(trial(SIDE_B, TRIAL_REPEAT, 0)->reason, "signal 9"));
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(result->cases.items[i].fidelity, FIDELITY_FAITHFUL);
+}
+
 static void interruption_leaves_a_valid_result(void **state)
 {
 	int status;
@@ -423,17 +489,7 @@ static void interruption_leaves_a_valid_result(void **state)
 		o.timeout_s = 600;
 		_exit(replay_run(&o, &summary, &err) == 0 && summary.interrupted ? 0 : 1);
 	}
-	for (int i = 0; i < 1500; i++) { /* until A's trials of the first launch stand there */
-		struct bundle *b = NULL;
-		size_t n = 0;
-
-		if (!bundle_open(&b, result_path, NULL))
-			n = b->trials.count;
-		bundle_close(b);
-		if (n >= 5)
-			break;
-		usleep(20000);
-	}
+	wait_for_trials(5); /* A's of the first launch */
 	kill(pid, SIGINT);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
@@ -484,6 +540,7 @@ int main(void)
 		T(a_may_come_from_another_bundle),
 		T(wrong_options_are_errors),
 		T(nothing_is_overwritten),
+		T(a_killed_worker_costs_one_trial),
 		T(interruption_leaves_a_valid_result),
 	};
 
