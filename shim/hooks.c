@@ -50,6 +50,11 @@ static bool find_driver(void)
 	if (!atomic_load_explicit(&ready, memory_order_relaxed)) {
 		driver_fill(&real, resolve, library, &lacking);
 		real.library = library;
+		/*
+		 * A look-up of an entry that this driver lacks has left an error behind, and who
+		 * asks for a function looks at dlerror() afterwards (Triton's launcher does).
+		 */
+		dlerror();
 		atomic_store_explicit(&ready, true, memory_order_release);
 	}
 	pthread_mutex_unlock(&lock);
