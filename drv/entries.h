@@ -41,6 +41,8 @@
 	E(cuCtxPushCurrent_v2, REQUIRED, CALLED)                         \
 	E(cuCtxPopCurrent_v2, REQUIRED, CALLED)                          \
 	E(cuCtxGetDevice, REQUIRED, CALLED)                              \
+	E(cuCtxGetLimit, OPTIONAL, CALLED)                               \
+	E(cuCtxSetLimit, OPTIONAL, CALLED)                               \
 	E(cuCtxSynchronize, REQUIRED, CALLED)                            \
 	E(cuModuleLoad, REQUIRED, WRAPPED)                               \
 	E(cuModuleLoadData, REQUIRED, WRAPPED)                           \

@@ -125,6 +125,29 @@ API cuCtxGetDevice(CUdevice *device)
 	return CUDA_SUCCESS;
 }
 
+/* Limits are kept and given back: nothing here has a stack or heap of a fixed size. */
+static size_t limits[CU_LIMIT_MAX];
+
+API cuCtxGetLimit(size_t *pvalue, CUlimit limit)
+{
+	API_SCOPE(NEED_CONTEXT);
+	if (!pvalue)
+		return CUDA_ERROR_INVALID_VALUE;
+	if ((unsigned)limit >= CU_LIMIT_MAX)
+		return CUDA_ERROR_UNSUPPORTED_LIMIT;
+	*pvalue = limits[limit];
+	return CUDA_SUCCESS;
+}
+
+API cuCtxSetLimit(CUlimit limit, size_t value)
+{
+	API_SCOPE(NEED_CONTEXT);
+	if ((unsigned)limit >= CU_LIMIT_MAX)
+		return CUDA_ERROR_UNSUPPORTED_LIMIT;
+	limits[limit] = value;
+	return CUDA_SUCCESS;
+}
+
 API cuCtxSynchronize(void)
 {
 	API_SCOPE(NEED_LIVE);

@@ -31,6 +31,8 @@
 	P(cuCtxPushCurrent_v2, "cuCtxPushCurrent", 4000)                                 \
 	P(cuCtxPopCurrent_v2, "cuCtxPopCurrent", 4000)                                   \
 	P(cuCtxGetDevice, "cuCtxGetDevice", 2000)                                        \
+	P(cuCtxGetLimit, "cuCtxGetLimit", 3010)                                          \
+	P(cuCtxSetLimit, "cuCtxSetLimit", 3010)                                          \
 	P(cuCtxSynchronize, "cuCtxSynchronize", 2000)                                    \
 	P(cuModuleLoad, "cuModuleLoad", 2000)                                            \
 	P(cuModuleLoadData, "cuModuleLoadData", 2000)                                    \
