@@ -198,12 +198,17 @@ API cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute *attr
 /* ---- copies and fills: done when the call returns, whatever the stream ---- */
 
 /*
- * Programs may give a device address where a host pointer is meant (unified addressing). A number
- * that is both counts as the host's: device addresses are of their own here.
+ * Programs may give a device address where a host pointer is meant (unified addressing).
+ * Allocations lie where a host maps nothing (but a sanitizer its shadow); reservations lie where
+ * the program wants them: there a number that is both counts as the host's.
  */
 static bool host_is_device(const void *p, size_t size)
 {
-	return space_block((uint64_t)p) && !backing_is_mapped(p, size);
+	const struct range *r = space_range((uint64_t)p);
+
+	if (!r || r->kind == RANGE_PINNED)
+		return false;
+	return r->kind != RANGE_MAPPING || !backing_is_mapped(p, size);
 }
 
 static CUresult copy_in(CUdeviceptr to, const void *from, size_t size)

@@ -13,8 +13,9 @@
 
 #include "lib/base.h"
 
-#define PATTERN_BYTES ((size_t)32 << 20) /* mappings a process may have are counted: 16 GiB = 512 \
-					  */
+#define PATTERN_BYTES                                                               \
+	((size_t)32 << 20) /* mappings a process may have are counted: 16 GiB = 512 \
+			    */
 #define EAGER_BYTES ((size_t)4 << 20)
 
 static uint8_t fill = 0xff;
@@ -126,5 +127,15 @@ int backing_is_mapped(const void *address, size_t size)
 		if (__builtin_add_overflow(first, pages * page, &first))
 			break;
 	}
+	return 1;
+}
+
+int backing_begins_with(const void *address, const void *bytes, size_t size)
+{
+	const uint8_t *a = address, *b = bytes;
+
+	for (size_t i = 0; i < size; i++)
+		if (!backing_is_mapped(a + i, 1) || a[i] != b[i])
+			return 0;
 	return 1;
 }

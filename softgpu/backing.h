@@ -21,4 +21,7 @@ void backing_unmap(uint8_t *host, size_t size);
 /* Whether all pages of the host's [address, address + size) are mapped. */
 int backing_is_mapped(const void *address, size_t size);
 
+/* Whether memory of unknown extent begins with bytes; reads no further than they agree. */
+int backing_begins_with(const void *address, const void *bytes, size_t size);
+
 #endif

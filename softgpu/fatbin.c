@@ -42,27 +42,33 @@ _Static_assert(sizeof(struct entry) == 64, "entry header");
 #define FLAG_LZ4  0x2000u
 #define FLAG_ZSTD 0x8000u
 
+/* Images need not be aligned, so headers are copied out. */
 const void *fatbin_unwrap(const void *data, size_t size)
 {
-	const struct wrapper *w = data;
+	static const uint32_t magic = WRAPPER_MAGIC;
+	struct wrapper w;
 
-	if (size != SIZE_MAX || !backing_is_mapped(data, sizeof(*w)) || w->magic != WRAPPER_MAGIC ||
-	    !backing_is_mapped(w->data, FATBIN_HEADER_BYTES))
+	if (size != SIZE_MAX || !backing_begins_with(data, &magic, sizeof(magic)) ||
+	    !backing_is_mapped(data, sizeof(w)))
 		return data;
-	return w->data;
+	memcpy(&w, data, sizeof(w));
+	return backing_is_mapped(w.data, FATBIN_HEADER_BYTES) ? w.data : data;
 }
 
 bool fatbin_detect(const void *data)
 {
-	return ((const struct container *)data)->magic == CONTAINER_MAGIC;
+	static const uint32_t magic = CONTAINER_MAGIC;
+
+	return backing_begins_with(data, &magic, sizeof(magic));
 }
 
 size_t fatbin_measure(const void *data)
 {
-	const struct container *c = data;
+	struct container c;
 	size_t bytes;
 
-	return __builtin_add_overflow(c->bytes, c->header_bytes, &bytes) ? SIZE_MAX - 1 : bytes;
+	memcpy(&c, data, sizeof(c));
+	return __builtin_add_overflow(c.bytes, c.header_bytes, &bytes) ? SIZE_MAX - 1 : bytes;
 }
 
 static int entry_unpack(const struct entry *e, struct fatbin_entry *out, size_t offset,
@@ -90,12 +96,13 @@ static int entry_unpack(const struct entry *e, struct fatbin_entry *out, size_t 
 int fatbin_next(const void *data, size_t size, size_t *cursor, struct fatbin_entry *out,
 		struct error *err)
 {
-	const struct container *c = data;
+	struct container c;
 	struct entry e;
 	int rc;
 
+	memcpy(&c, data, sizeof(c));
 	if (!*cursor)
-		*cursor = c->header_bytes;
+		*cursor = c.header_bytes;
 	if (*cursor >= size)
 		return 0;
 	if (size - *cursor < sizeof(e))

@@ -30,8 +30,9 @@ struct fatbin_entry {
 
 /* The container behind a wrapper, or data itself. size as in image_open. */
 const void *fatbin_unwrap(const void *data, size_t size);
-/* Needs FATBIN_HEADER_BYTES readable bytes. */
+/* Reads as far as the magic agrees. */
 bool fatbin_detect(const void *data);
+/* Needs FATBIN_HEADER_BYTES readable bytes. */
 size_t fatbin_measure(const void *data);
 
 /*

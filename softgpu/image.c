@@ -100,29 +100,29 @@ static enum image_verdict cubin_open(struct image *out, const void *data, size_t
 /* Bytes of an ELF file in memory, from its headers; 0 if it is none or not readable. */
 static size_t elf_measure(const void *data, size_t size)
 {
-	const Elf64_Ehdr *e = data;
 	uint64_t end, part;
+	Elf64_Ehdr e;
 
-	if (!readable(data, size, sizeof(*e)) || e->e_ident[EI_CLASS] != ELFCLASS64 ||
-	    e->e_shentsize != sizeof(Elf64_Shdr))
+	if (!readable(data, size, sizeof(e)))
 		return 0;
-	part = (uint64_t)e->e_shnum * sizeof(Elf64_Shdr);
-	if (__builtin_add_overflow(e->e_shoff, part, &end) || end < sizeof(*e) ||
+	memcpy(&e, data, sizeof(e)); /* images need not be aligned */
+	part = (uint64_t)e.e_shnum * sizeof(Elf64_Shdr);
+	if (e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_shentsize != sizeof(Elf64_Shdr) ||
+	    __builtin_add_overflow(e.e_shoff, part, &end) || end < sizeof(e) ||
 	    !readable(data, size, end))
 		return 0;
-	for (unsigned i = 0; i < e->e_shnum; i++) {
+	for (unsigned i = 0; i < e.e_shnum; i++) {
 		Elf64_Shdr s;
 
-		memcpy(&s, (const char *)data + e->e_shoff + i * sizeof(s), sizeof(s));
+		memcpy(&s, (const char *)data + e.e_shoff + i * sizeof(s), sizeof(s));
 		if (s.sh_type == SHT_NOBITS || s.sh_type == SHT_NULL)
 			continue;
 		if (__builtin_add_overflow(s.sh_offset, s.sh_size, &part))
 			return 0;
 		end = part > end ? part : end;
 	}
-	if (e->e_phnum) {
-		if (__builtin_add_overflow(e->e_phoff, (uint64_t)e->e_phnum * e->e_phentsize,
-					   &part))
+	if (e.e_phnum) {
+		if (__builtin_add_overflow(e.e_phoff, (uint64_t)e.e_phnum * e.e_phentsize, &part))
 			return 0;
 		end = part > end ? part : end;
 	}
@@ -210,7 +210,7 @@ enum image_verdict image_open(struct image *out, const void *data, size_t size, 
 	size_t bytes;
 
 	*out = (struct image){0};
-	if (readable(data, size, SELFMAG) && !memcmp(data, ELFMAG, SELFMAG)) {
+	if (backing_begins_with(data, ELFMAG, SELFMAG)) {
 		bytes = elf_measure(data, size);
 		if (bytes)
 			return cubin_open(out, data, bytes, arch, err);
@@ -218,8 +218,9 @@ enum image_verdict image_open(struct image *out, const void *data, size_t size, 
 		return IMAGE_INVALID;
 	}
 	data = fatbin_unwrap(data, size);
-	if (readable(data, size, FATBIN_HEADER_BYTES) && fatbin_detect(data)) {
-		bytes = fatbin_measure(data);
+	if (fatbin_detect(data)) {
+		bytes = readable(data, size, FATBIN_HEADER_BYTES) ? fatbin_measure(data)
+								  : SIZE_MAX - 1;
 		if (readable(data, size, bytes))
 			return fatbin_open(out, data, bytes, arch, err);
 		error_set(err, EINVAL, 0, "fatbin that leads outside its memory");
