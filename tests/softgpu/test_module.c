@@ -244,6 +244,9 @@ static void fatbins(void **state)
 	must(cu.cuModuleLoadData(&m, &wrapper));
 	client_function(m, "atomic_k");
 	must(cu.cuModuleUnload(m));
+	memmove(f.bytes + 1, f.bytes, f.used); /* at an odd address */
+	must(load(f.bytes + 1));
+	memmove(f.bytes, f.bytes + 1, f.used);
 	for (size_t i = 16; i < f.used; i += 13) { /* damaged in any place: no crash */
 		uint8_t old = f.bytes[i];
 
