@@ -14,7 +14,7 @@
 #include "replay/extents.h"
 
 #define BOUND_MAX_PARAMS_BYTES (1u << 20)
-#define BOUND_MAX_ATTRIBUTES   16
+#define BOUND_MAX_ATTRIBUTES   8 /* more than attribute_is_portable knows */
 
 /* A hidden parameter that the replayer points at memory of its own. */
 struct scratch {

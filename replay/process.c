@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@ static void become_child(pid_t parent)
 	signal(SIGINT, SIG_IGN); /* the parent decides */
 	signal(SIGTERM, SIG_DFL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* it would hold the model's data */
 	if (getppid() != parent)
 		_exit(1);
 }

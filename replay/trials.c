@@ -282,12 +282,23 @@ static int recorded_scratch(const struct replay_case *c, struct ranges *out)
 	return 0;
 }
 
-static void describe_device(struct trials *t, char *reason, size_t size)
+/* What may lie behind it: another device, regions that were recorded in part. */
+static void add_circumstances(struct trials *t, char *reason, size_t size)
 {
 	const struct bundle *b = t->c->bundle;
+	const struct record_launch *l = t->c->launch;
 	char name[128] = "";
-	size_t used = strlen(reason);
+	size_t used;
 
+	for (size_t i = 0; i < l->regions.count; i++) {
+		if (!l->regions.items[i].note || !*l->regions.items[i].note)
+			continue;
+		used = strlen(reason);
+		snprintf(reason + used, size - used, "; region %zu: %s", i,
+			 l->regions.items[i].note);
+		break;
+	}
+	used = strlen(reason);
 	t->r->driver.cuDeviceGetName(name, sizeof(name) - 1, t->r->device);
 	for (size_t i = 0; i < b->devices.count; i++)
 		if (b->devices.items[i].ordinal == t->c->launch->device &&
@@ -326,7 +337,7 @@ static int judge(struct trials *t, const struct runs *runs)
 		rc = fidelity_judge(&e, &fidelity, reason, sizeof(reason));
 	if (!rc) {
 		if (fidelity == FIDELITY_UNFAITHFUL)
-			describe_device(t, reason, sizeof(reason));
+			add_circumstances(t, reason, sizeof(reason));
 		if (t->written.note[0] && strlen(reason) + 3 < sizeof(reason))
 			snprintf(reason + strlen(reason), sizeof(reason) - strlen(reason), "%s%s",
 				 reason[0] ? "; " : "", t->written.note);
@@ -456,7 +467,7 @@ static void give_up(struct trials *t, enum fidelity fidelity, const char *what, 
 	char reason[480];
 
 	snprintf(reason, sizeof(reason), "%s%s", what, why);
-	describe_device(t, reason, sizeof(reason));
+	add_circumstances(t, reason, sizeof(reason));
 	if (!t->extents_sent)
 		send_extents(t);
 	send_case(t, fidelity, reason);
