@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/thresholds.h"
+#include "analyze/vectorised.h"
 
 /* 2^(exponent of x), x >= 0 and finite, at least `least`; exact. */
 static inline double power_of_two_below(double x, double least)
@@ -31,7 +32,7 @@ struct allowance allowance_of(enum dtype t)
 	};
 }
 
-void block_equal(const double *a, size_t n, struct sums *t)
+VECTORISED void block_equal(const double *a, size_t n, struct sums *t)
 {
 	double a2 = 0;
 	uint64_t finite = 0;
@@ -47,8 +48,8 @@ void block_equal(const double *a, size_t n, struct sums *t)
 	t->a2 += a2;
 }
 
-void block_magnitudes(const double *a, const double *b, size_t n, double scale,
-		      const struct allowance *allowance, double *ratio, struct sums *t)
+VECTORISED void block_magnitudes(const double *a, const double *b, size_t n, double scale,
+				 const struct allowance *allowance, double *ratio, struct sums *t)
 {
 	const struct allowance w = *allowance;
 	double sum = 0, d2 = 0, a2 = 0, max_abs = 0, max_rel = 0;
@@ -82,8 +83,8 @@ void block_magnitudes(const double *a, const double *b, size_t n, double scale,
 			   .steps = steps};
 }
 
-void block_hull(const double *a, const double *b, size_t n, double scale, double width,
-		const struct allowance *w, const struct metric_hull *h, double *ratio)
+VECTORISED void block_hull(const double *a, const double *b, size_t n, double scale, double width,
+			   const struct allowance *w, const struct metric_hull *h, double *ratio)
 {
 	double spread = threshold(THRESHOLD_SPREAD) * width;
 
@@ -99,7 +100,7 @@ void block_hull(const double *a, const double *b, size_t n, double scale, double
 	}
 }
 
-void block_ratios(const double *ratio, size_t n, struct sums *t)
+VECTORISED void block_ratios(const double *ratio, size_t n, struct sums *t)
 {
 	double max = 0;
 	uint64_t beyond = 0;
@@ -113,8 +114,8 @@ void block_ratios(const double *ratio, size_t n, struct sums *t)
 	t->max_ratio = max;
 }
 
-void block_differs(const unsigned char *a, const unsigned char *b, size_t n, uint32_t bytes,
-		   uint8_t *differs)
+VECTORISED void block_differs(const unsigned char *a, const unsigned char *b, size_t n,
+			      uint32_t bytes, uint8_t *differs)
 {
 #define DIFFERS(word)                                     \
 	for (size_t i = 0; i < n; i++) {                  \
@@ -142,8 +143,9 @@ static inline unsigned class_code(double x)
 	       (x < -DBL_MAX) * NUMBER_MINUS_INF;
 }
 
-void block_kinds(const double *a, const double *b, const int64_t *order_a, const int64_t *order_b,
-		 const uint8_t *differs, size_t n, double ftz, struct sums *t)
+VECTORISED void block_kinds(const double *a, const double *b, const int64_t *order_a,
+			    const int64_t *order_b, const uint8_t *differs, size_t n, double ftz,
+			    struct sums *t)
 {
 	uint64_t differing = 0, payload = 0, zero_sign = 0, flushed = 0, changes = 0, max_ulp = 0;
 

@@ -7,6 +7,7 @@
 
 #include "analyze/block.h"
 #include "analyze/thresholds.h"
+#include "analyze/vectorised.h"
 #include "lib/base.h"
 
 /* A last tile of less than half a tile joins the one before, so that its scale is no accident. */
@@ -51,7 +52,7 @@ static void sum_add(double *sum, double *lost, double x)
 }
 
 /* NaN, inf, zeros and constancy of one side; out: {nan, inf, zero}. */
-static void profile(const double *x, size_t n, uint64_t out[3])
+VECTORISED static void profile(const double *x, size_t n, uint64_t out[3])
 {
 	uint64_t nan = 0, inf = 0, zero = 0;
 
@@ -90,7 +91,7 @@ static int compare_doubles(const void *x, const void *y)
  * median rms of its blocks that are not zero. The median keeps one huge element (a mask of -1e9)
  * from lending its scale to the whole tile; the block's own rms serves rows of different magnitude.
  */
-static void local_scales(struct metric_scratch *s, size_t n)
+VECTORISED static void local_scales(struct metric_scratch *s, size_t n)
 {
 	size_t blocks = (n + BLOCK_ELEMENTS - 1) / BLOCK_ELEMENTS, used = 0;
 	double tile = 0;
@@ -292,6 +293,28 @@ static void float_tile(struct metrics *m, struct metric_scratch *s, const unsign
 	sum_add(&m->sum_a2, &m->sum_a2_lost, a2);
 }
 
+/* One element of an integer output that holds something worth its place. */
+static void integer_add(struct metrics *m, struct metric_element *e, double size, double relative)
+{
+	e->severity = size;
+	if (m->differing == 1)
+		m->first_difference = *e;
+	if (e->ulp > m->max_ulp) {
+		m->max_ulp = e->ulp;
+		m->max_ulp_index = e->index;
+	}
+	if (m->differing == 1 || size > m->max_abs) {
+		m->max_abs = size;
+		m->max_abs_at = *e;
+	}
+	if (relative > m->max_rel) {
+		m->max_rel = relative;
+		m->max_rel_index = e->index;
+	}
+	if (m->top_count < METRICS_TOP || size > m->top[METRICS_TOP - 1].severity)
+		top_add(m, e);
+}
+
 /* Integers, bool and unknown bytes: every difference counts. */
 static void integer_tile(struct metrics *m, struct metric_scratch *s, const unsigned char *a,
 			 const unsigned char *b, size_t n, uint64_t index,
@@ -300,37 +323,25 @@ static void integer_tile(struct metrics *m, struct metric_scratch *s, const unsi
 	double d_sum = 0, d2_sum = 0, a2_sum = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		double d = s->b[i] - s->a[i];
-		struct metric_element e;
+		double d = s->b[i] - s->a[i], size = fabs(d), relative;
+		uint64_t ulp = order_distance(s->order_a[i], s->order_b[i]);
 
 		a2_sum += s->a[i] * s->a[i];
 		if (h && h->low[i] < h->high[i])
 			m->varying++;
-		if (s->order_a[i] == s->order_b[i])
+		if (!ulp)
 			continue;
-		e = element_at(m, s, a, b, i, index);
-		e.severity = fabs(d);
-		if (!m->differing++)
-			m->first_difference = e;
-		if (!h || s->b[i] < h->low[i] || s->b[i] > h->high[i])
-			m->beyond++;
-		m->steps++;
+		m->differing++;
+		m->beyond += !h || s->b[i] < h->low[i] || s->b[i] > h->high[i];
 		d_sum += d;
 		d2_sum += d * d;
-		if (e.ulp > m->max_ulp) {
-			m->max_ulp = e.ulp;
-			m->max_ulp_index = e.index;
+		relative = size / GREATER(fabs(s->a[i]), fabs(s->b[i]));
+		if (m->top_count < METRICS_TOP || ulp > m->max_ulp || size > m->max_abs ||
+		    relative > m->max_rel || size > m->top[METRICS_TOP - 1].severity) {
+			struct metric_element e = element_at(m, s, a, b, i, index);
+
+			integer_add(m, &e, size, relative);
 		}
-		if (m->differing == 1 || e.severity > m->max_abs) {
-			m->max_abs = e.severity;
-			m->max_abs_at = e;
-		}
-		if (e.severity / fmax(fabs(e.a), fabs(e.b)) > m->max_rel) {
-			m->max_rel = e.severity / fmax(fabs(e.a), fabs(e.b));
-			m->max_rel_index = e.index;
-		}
-		if (m->top_count < METRICS_TOP || e.severity > m->top[METRICS_TOP - 1].severity)
-			top_add(m, &e);
 	}
 	m->finite += n;
 	sum_add(&m->sum_d, &m->sum_d_lost, d_sum);
@@ -385,6 +396,8 @@ static void tile_add(struct metrics *m, struct metric_scratch *s, const unsigned
 	}
 	m->elements += n;
 	m->equal += n - (m->differing - differing);
+	if (!dtype_is_float(m->dtype))
+		m->steps = m->differing;
 }
 
 void metrics_add(struct metrics *m, struct metric_scratch *s, const void *a, const void *b,

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "analyze/vectorised.h"
 #include "lib/base.h"
 
 const char *number_class_name(enum number_class c)
@@ -85,21 +86,22 @@ static inline float e5m2fnuz_value(uint32_t x)
 }
 
 /* One loader a type. VALUE turns the loaded word x into a double, ORDER into its place. */
-#define LOADER(name, word, VALUE, ORDER)                                                           \
-	static void load_##name(const unsigned char *raw, size_t n, double *value, int64_t *order) \
-	{                                                                                          \
-		for (size_t i = 0; i < n; i++) {                                                   \
-			word x;                                                                    \
-                                                                                                   \
-			memcpy(&x, raw + i * sizeof(x), sizeof(x));                                \
-			value[i] = VALUE;                                                          \
-		}                                                                                  \
-		for (size_t i = 0; order && i < n; i++) {                                          \
-			word x;                                                                    \
-                                                                                                   \
-			memcpy(&x, raw + i * sizeof(x), sizeof(x));                                \
-			order[i] = ORDER;                                                          \
-		}                                                                                  \
+#define LOADER(name, word, VALUE, ORDER)                                                      \
+	VECTORISED static void load_##name(const unsigned char *raw, size_t n, double *value, \
+					   int64_t *order)                                    \
+	{                                                                                     \
+		for (size_t i = 0; i < n; i++) {                                              \
+			word x;                                                               \
+                                                                                              \
+			memcpy(&x, raw + i * sizeof(x), sizeof(x));                           \
+			value[i] = VALUE;                                                     \
+		}                                                                             \
+		for (size_t i = 0; order && i < n; i++) {                                     \
+			word x;                                                               \
+                                                                                              \
+			memcpy(&x, raw + i * sizeof(x), sizeof(x));                           \
+			order[i] = ORDER;                                                     \
+		}                                                                             \
 	}
 
 #define SIGN_MAGNITUDE(bits) \
@@ -152,8 +154,23 @@ void number_load(enum dtype t, const void *raw, size_t n, double *value, int64_t
 
 uint64_t number_bits(enum dtype t, const void *raw)
 {
-	uint64_t bits = 0;
+	uint8_t byte;
+	uint16_t half;
+	uint32_t word;
+	uint64_t wide;
 
-	memcpy(&bits, raw, dtype_bytes(t)); /* little-endian, as the device */
-	return bits;
+	switch (dtype_bytes(t)) { /* little-endian, as the device */
+	case 1:
+		memcpy(&byte, raw, 1);
+		return byte;
+	case 2:
+		memcpy(&half, raw, 2);
+		return half;
+	case 4:
+		memcpy(&word, raw, 4);
+		return word;
+	default:
+		memcpy(&wide, raw, 8);
+		return wide;
+	}
 }
