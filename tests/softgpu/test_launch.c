@@ -239,13 +239,83 @@ static void kernels_reach_all_memory(void **state)
 	must(cu.cuModuleUnload(m));
 }
 
+static void occupancy(void **state)
+{
+	CUlaunchConfig config = {.gridDimX = 1,
+				 .gridDimY = 1,
+				 .gridDimZ = 1,
+				 .blockDimX = 128,
+				 .blockDimY = 1,
+				 .blockDimZ = 1};
+	CUmodule m;
+	CUfunction f = load("softmax_k.cubin", "softmax_k", &m);
+	int n, registers;
+
+	must(cu.cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, f));
+	assert_in_range(registers, 1, 32); /* so that threads limit: 2048 / 128 */
+	must(cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(&n, f, 128, 0));
+	assert_int_equal(n, 16);
+	must(cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(&n, f, 128, 100 << 10));
+	assert_int_equal(n, 2); /* 228 KiB / 101 KiB */
+	must(cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(&n, f, 256, 0));
+	assert_int_equal(n, 0); /* .reqntid 128 */
+	must(cu.cuOccupancyMaxActiveClusters(&n, f, &config));
+	assert_int_equal(n, 16 * 132);
+	must(cu.cuModuleUnload(m));
+}
+
+struct map {
+	uint32_t rank, data_type;
+	uint64_t dims[3], strides[2];
+	uint32_t box[3], element[3];
+	int swizzle;
+	CUresult result;
+};
+
+static void tensor_maps(void **state)
+{
+	static const struct map good = {2,        CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+					{64, 64}, {128},
+					{64, 16}, {1, 1},
+					3,        CUDA_SUCCESS};
+	CUtensorMap t, u;
+	struct map cases[7];
+
+	for (size_t i = 0; i < 7; i++) {
+		cases[i] = good;
+		cases[i].result = i ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+	}
+	cases[1].rank = 6;
+	cases[2].strides[0] = 120; /* no multiple of 16 */
+	cases[3].box[0] = 128;     /* more than the swizzle's 128 bytes */
+	cases[4].box[1] = 257;
+	cases[5].dims[1] = 0;
+	cases[6].element[0] = 9;
+	for (size_t i = 0; i < 7; i++) {
+		const struct map *c = &cases[i];
+
+		memset(&t, 0, sizeof(t));
+		memset(&u, 0, sizeof(u));
+		assert_int_equal(cu.cuTensorMapEncodeTiled(&t, c->data_type, c->rank,
+							   (void *)0x302000000, c->dims, c->strides,
+							   c->box, c->element, 0, c->swizzle, 0, 0),
+				 c->result);
+		if (c->result == CUDA_SUCCESS)
+			assert_memory_not_equal(&t, &u, sizeof(t));
+		else
+			assert_memory_equal(&t, &u, sizeof(t));
+	}
+	expect(CUDA_ERROR_INVALID_VALUE,
+	       cu.cuTensorMapEncodeTiled(&t, good.data_type, 2, (void *)0x302000008, good.dims,
+					 good.strides, good.box, good.element, 0, 3, 0, 0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(softmax),
-		cmocka_unit_test(layernorm),
-		cmocka_unit_test(atomic_sum),
-		cmocka_unit_test(kernels_reach_all_memory),
+		cmocka_unit_test(softmax),    cmocka_unit_test(layernorm),
+		cmocka_unit_test(atomic_sum), cmocka_unit_test(kernels_reach_all_memory),
+		cmocka_unit_test(occupancy),  cmocka_unit_test(tensor_maps),
 	};
 
 	return cmocka_run_group_tests(tests, client_open, NULL);
