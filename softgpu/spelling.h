@@ -12,6 +12,7 @@
 
 /* Modifiers that change what is executed; M(id, spelling). All others (cache hints) are only
  * checked. */
+/* clang-format off */
 #define MODIFIERS(M)                                                                                                                                   \
 	M(RN, "rn")                                                                                                                                    \
 	M(RZ, "rz")                                                                                                                                    \
@@ -88,6 +89,7 @@
 														  "m16n8k8")                           \
 															M(M16N8K16,                    \
 															  "m16n8k16")
+/* clang-format on */
 
 enum modifier {
 	MODIFIER_NONE,

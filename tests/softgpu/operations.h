@@ -8,6 +8,7 @@
 #ifndef TESTS_SOFTGPU_OPERATIONS_H
 #define TESTS_SOFTGPU_OPERATIONS_H
 
+/* clang-format off */
 #define OPERATIONS_INTEGER(OP)                                                                     \
 	OP("add.s32 D, A, B;", u32, u32, u32, u32, 0, a + b)                                       \
 	OP("add.sat.s32 D, A, B;", s32, s32, s32, u32, 0, clamp_s32((s64)a + b))                   \
@@ -313,5 +314,6 @@
 	   isless(wide(a, 5, 10), wide(b, 5, 10)) ? 1 : 2)
 
 #define OPERATIONS(OP) OPERATIONS_INTEGER(OP) OPERATIONS_FLOAT(OP) OPERATIONS_CONVERT(OP)
+/* clang-format on */
 
 #endif
