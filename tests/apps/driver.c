@@ -69,6 +69,12 @@ void driver_close(void)
 	dlclose(cu.library);
 }
 
+void write_to(CUdeviceptr device, const void *host, size_t bytes)
+{
+	CHECK(cuMemcpyHtoDAsync_v2(device, host, bytes, cu.stream));
+	CHECK(cuStreamSynchronize(cu.stream));
+}
+
 void read_back(void *host, CUdeviceptr device, size_t bytes)
 {
 	CHECK(cuMemcpyDtoHAsync_v2(host, device, bytes, cu.stream));

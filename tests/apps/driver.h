@@ -28,7 +28,7 @@
 	C(cuLaunchKernelEx)             \
 	C(cuMemAlloc_v2)                \
 	C(cuMemFree_v2)                 \
-	C(cuMemcpyHtoD_v2)              \
+	C(cuMemcpyHtoDAsync_v2)         \
 	C(cuMemcpyDtoHAsync_v2)         \
 	C(cuMemsetD8Async)              \
 	C(cuStreamCreate)               \
@@ -65,6 +65,8 @@ void driver_check(CUresult result, const char *what);
 /* Prints "train: …" on stderr and ends the program with status 1. */
 __attribute__((format(printf, 1, 2), noreturn)) void die(const char *format, ...);
 
+/* Copies to device memory in the order of the stream; done when it returns. */
+void write_to(CUdeviceptr device, const void *host, size_t bytes);
 /* Copies device memory to the host after everything queued on the stream. */
 void read_back(void *host, CUdeviceptr device, size_t bytes);
 

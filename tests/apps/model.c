@@ -76,7 +76,7 @@ static void fill_parameters(struct model *m)
 			for (unsigned c = 0; c < s->columns; c++)
 				at[c] = random_real(&state, scales[p]) + (p == PARAMETER_GAMMA);
 	}
-	CHECK(cuMemcpyHtoD_v2(m->parameters, host, PARAMETER_ELEMENTS * sizeof *host));
+	write_to(m->parameters, host, PARAMETER_ELEMENTS * sizeof *host);
 	free(host);
 }
 
@@ -90,8 +90,8 @@ static void fill_data(struct model *m, int32_t *ids, int32_t *labels)
 			ids[row * WORDS + t] = (int32_t)(random_bits(&state) % VOCABULARY);
 		labels[row] = ids[row * WORDS] % CLASSES;
 	}
-	CHECK(cuMemcpyHtoD_v2(m->ids, ids, ROWS * WORDS * sizeof *ids));
-	CHECK(cuMemcpyHtoD_v2(m->labels, labels, ROWS * sizeof *labels));
+	write_to(m->ids, ids, ROWS * WORDS * sizeof *ids);
+	write_to(m->labels, labels, ROWS * sizeof *labels);
 }
 
 void model_create(struct model *m, struct kernel_set *kernels, int pinned_config, int32_t *ids,
