@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* Speed of the metrics in GB of one side a second of processor time: meson test -C build
+ * --benchmark */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "analyze/metrics.h"
+#include "kernelab/bundle.h"
+#include "lib/base.h"
+
+#define BYTES (64u << 20)
+
+static double processor_seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Ordinary numbers of a type. */
+static uint64_t bits_of(enum dtype t, size_t i)
+{
+	float f = 1 + (float)(i % 977) / 100;
+	double d = f;
+	uint32_t word;
+	uint64_t wide;
+
+	memcpy(&word, &f, sizeof(word));
+	memcpy(&wide, &d, sizeof(wide));
+	switch (t) {
+	case DTYPE_F64:
+		return wide;
+	case DTYPE_BF16:
+		return word >> 16;
+	case DTYPE_F16:
+		return 0x3c00 + i % 977;
+	case DTYPE_F8E4M3:
+		return 0x20 + i % 50;
+	default:
+		return word;
+	}
+}
+
+/* Every `one_in`-th element differs by its last bit; 0: none. */
+static void measure(enum dtype t, size_t one_in, const char *what, unsigned char *a,
+		    unsigned char *b)
+{
+	uint32_t bytes = dtype_bytes(t);
+	struct metric_scratch *s = metric_scratch_new();
+	struct metrics m;
+	double start;
+
+	if (!s)
+		exit(2);
+	for (size_t i = 0; i < BYTES / bytes; i++) {
+		uint64_t x = bits_of(t, i), y = x ^ (one_in && i % one_in == 0);
+
+		memcpy(a + i * bytes, &x, bytes);
+		memcpy(b + i * bytes, &y, bytes);
+	}
+	metrics_begin(&m, t);
+	start = processor_seconds();
+	for (size_t at = 0; at < BYTES; at += CHUNK_BYTES)
+		metrics_add(&m, s, a + at, b + at, CHUNK_BYTES / bytes, at / bytes, NULL);
+	printf("%-7s %-12s %6.2f GB/s\n", dtype_name(t), what,
+	       1e-9 * BYTES / (processor_seconds() - start));
+	metric_scratch_free(s);
+}
+
+int main(void)
+{
+	static const enum dtype types[] = {DTYPE_F64,  DTYPE_F32,    DTYPE_F16,
+					   DTYPE_BF16, DTYPE_F8E4M3, DTYPE_I32};
+	_cleanup_free_ unsigned char *a = malloc(BYTES), *b = malloc(BYTES);
+
+	if (!a || !b)
+		return 2;
+	for (size_t i = 0; i < ARRAY_LENGTH(types); i++) {
+		measure(types[i], 0, "equal", a, b);
+		measure(types[i], 500, "1 in 500", a, b);
+		measure(types[i], 1, "all differ", a, b);
+	}
+	return 0;
+}
