@@ -169,33 +169,41 @@ static int set_fresh_caches(const char *output, struct error *err)
 
 static int set_variable(enum environment_id id, const char *value, struct error *err)
 {
-	int r = value ? setenv(environment_name(id), value, 1) : unsetenv(environment_name(id));
+	int r = setenv(environment_name(id), value, 1);
 
 	return r ? error_set(err, errno, ERROR_NO_OFFSET, "cannot set %s", environment_name(id))
 		 : 0;
 }
 
+static int set_count(enum environment_id id, uint64_t value, struct error *err)
+{
+	char text[32];
+
+	if (value == CAPTURE_NOT_GIVEN)
+		return 0;
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	return set_variable(id, text, err);
+}
+
+/* What no option says stays as the caller's environment has it. */
 static int set_settings(const struct capture_options *o, const char *output, struct error *err)
 {
-	_cleanup_free_ char *count = text_format("%llu", (unsigned long long)o->per_class);
-	_cleanup_free_ char *max_region =
-		text_format("%llu", (unsigned long long)o->max_region_bytes);
 	_cleanup_free_ char *facts = text_format("%s/facts.tsv", output);
 	int r;
 
-	if (!count || !max_region || !facts)
+	if (!facts)
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory");
 	r = capture_facts_write(facts, o, err);
 	if (r >= 0)
 		r = set_variable(ENVIRONMENT_OUTPUT, output, err);
 	if (r >= 0)
 		r = set_variable(ENVIRONMENT_FACTS, facts, err);
+	if (r >= 0 && o->no_data)
+		r = set_variable(ENVIRONMENT_NO_DATA, "1", err);
 	if (r >= 0)
-		r = set_variable(ENVIRONMENT_NO_DATA, o->no_data ? "1" : NULL, err);
+		r = set_count(ENVIRONMENT_PER_CLASS, o->per_class, err);
 	if (r >= 0)
-		r = set_variable(ENVIRONMENT_PER_CLASS, count, err);
-	if (r >= 0)
-		r = set_variable(ENVIRONMENT_MAX_REGION, max_region, err);
+		r = set_count(ENVIRONMENT_MAX_REGION, o->max_region_bytes, err);
 	if (r >= 0 && o->origin)
 		r = set_variable(ENVIRONMENT_ORIGIN, o->origin, err);
 	if (r >= 0 && o->origin_name)
@@ -287,8 +295,9 @@ static void undo(const char *output)
 
 int verb_capture(const struct verb *verb, int argc, char **argv)
 {
-	struct capture_options o = {
-		.device = "auto", .per_class = 1, .max_region_bytes = 4ull << 30};
+	struct capture_options o = {.device = "auto",
+				    .per_class = CAPTURE_NOT_GIVEN,
+				    .max_region_bytes = CAPTURE_NOT_GIVEN};
 	const struct option_row rows[] = {
 		{OPTION_TEXT, "output", 'o', "DIR",
 		 "folder for the bundles, new or empty (default kernelab-DATE-TIME)", &o.output},

@@ -12,8 +12,10 @@
 struct capture_options {
 	const char *output, *origin, *origin_name, *context, *commit, *label, *device;
 	bool no_data, fresh_cache;
-	uint64_t per_class, max_region_bytes;
+	uint64_t per_class, max_region_bytes; /* CAPTURE_NOT_GIVEN: as the environment says */
 };
+
+#define CAPTURE_NOT_GIVEN UINT64_MAX
 
 #define CAPTURE_FAILED         125
 #define CAPTURE_NOT_EXECUTABLE 126

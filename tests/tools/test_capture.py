@@ -90,6 +90,8 @@ def check_environment(folder):
                         ("TORCHINDUCTOR_CACHE_DIR", real + "/cache/inductor")):
         expect(env.get(name) == value, f"{name}={env.get(name)}, not {value}")
     expect("fresh caches" in done.stderr and "no bundle" in done.stderr, f"stderr: {done.stderr}")
+    done = capture("-o", f"{folder}/env2", "--device", "gpu", "--", "env", env={"KERNELAB_PER_CLASS": "5"})
+    expect("KERNELAB_PER_CLASS=5\n" in done.stdout, "the caller's KERNELAB_PER_CLASS is gone")
     with open(f"{out}/facts.tsv", encoding="utf-8") as f:
         lines = [line.rstrip("\n").split("\t") for line in f]
     facts = {line[0]: line[1] for line in lines}
