@@ -172,18 +172,21 @@ bool bundle_records_equal(const struct bundle *whole, const struct bundle *part)
 	return true;
 }
 
-bool bundle_chunks_equal(const struct bundle *whole, const struct bundle *b)
+enum chunks_state bundle_chunks_compare(const struct bundle *whole, const struct bundle *b)
 {
 	const struct chunk_table *t = &whole->priv->chunks;
+	enum chunks_state state = CHUNKS_EQUAL;
 	_cleanup_free_ char *x = malloc(CHUNK_BYTES);
 	_cleanup_free_ char *y = malloc(CHUNK_BYTES);
 
 	for (size_t i = 0; i < t->count; i++) {
 		uint32_t size = t->items[i].raw_bytes;
 
-		if (bundle_read_chunk(whole, t->items[i].key, x, size, NULL) ||
-		    bundle_read_chunk(b, t->items[i].key, y, size, NULL) || memcmp(x, y, size) != 0)
-			return false;
+		MUST(bundle_read_chunk(whole, t->items[i].key, x, size, NULL));
+		if (bundle_read_chunk(b, t->items[i].key, y, size, NULL))
+			state = CHUNKS_UNREADABLE;
+		else if (memcmp(x, y, size) != 0)
+			return CHUNKS_WRONG;
 	}
-	return true;
+	return state;
 }

@@ -31,7 +31,9 @@ size_t bundle_record_count(const struct bundle *b);
 /* True if the records that part has are the first of each type in whole, with equal contents. */
 bool bundle_records_equal(const struct bundle *whole, const struct bundle *part);
 
-/* True if every chunk of `whole` can be read from `b` with equal bytes. */
-bool bundle_chunks_equal(const struct bundle *whole, const struct bundle *b);
+enum chunks_state { CHUNKS_EQUAL, CHUNKS_UNREADABLE /* some */, CHUNKS_WRONG /* read otherwise */ };
+
+/* Reads every chunk of `whole` from both. */
+enum chunks_state bundle_chunks_compare(const struct bundle *whole, const struct bundle *b);
 
 #endif

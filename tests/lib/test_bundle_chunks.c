@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Chunk arithmetic, codecs, deduplication, contents at odd addresses, several threads. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <lz4.h>
 
 #include "kernelab/bundle.h"
 #include "lib/base.h"
@@ -249,8 +251,43 @@ static void images_and_files(void **state)
 #define THREADS 6
 #define SHARED  40 /* chunks that every thread writes */
 #define OWN     10
+#define SAME    30
 
 static struct bundle_writer *shared_writer;
+static pthread_barrier_t together;
+static _Atomic bool slow;
+
+/* In front of liblz4's: packing takes so long that threads with one new chunk meet in it. */
+int LZ4_compress_fast_extState(void *lz4_state, const char *from, char *to, int size, int room,
+			       int acceleration)
+{
+	static __typeof__(LZ4_compress_fast_extState) *_Atomic real;
+
+	if (!real)
+		real = (__typeof__(LZ4_compress_fast_extState) *)dlsym(
+			RTLD_NEXT, "LZ4_compress_fast_extState");
+	if (slow)
+		usleep(3000);
+	return real(lz4_state, from, to, size, room, acceleration);
+}
+
+/* All threads at once with the same new chunk. */
+static const char *write_the_same(void)
+{
+	_cleanup_free_ char *data = malloc(CHUNK_BYTES);
+
+	slow = true;
+	for (uint64_t i = 0; i < SAME; i++) {
+		struct hash128 key;
+
+		for (size_t j = 0; j < CHUNK_BYTES; j++)
+			data[j] = (char)((j * (i + 3)) >> 7);
+		pthread_barrier_wait(&together);
+		if (bundle_put_chunk(shared_writer, data, CHUNK_BYTES, &key))
+			return "same chunk";
+	}
+	return NULL;
+}
 
 static void *write_chunks(void *argument)
 {
@@ -269,7 +306,7 @@ static void *write_chunks(void *argument)
 		if (bundle_put_after(shared_writer, &after))
 			return "after";
 	}
-	return NULL;
+	return (void *)write_the_same();
 }
 
 /* A key that a record names is in the file before that record, whichever thread wrote the chunk. */
@@ -296,6 +333,7 @@ static void several_threads(void **state)
 	uint64_t count, raw, stored;
 	struct bundle *b;
 
+	pthread_barrier_init(&together, NULL, THREADS);
 	assert_int_equal(bundle_writer_open(&shared_writer, path, BUNDLE_CAPTURE), 0);
 	for (uintptr_t i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, write_chunks, (void *)i), 0);
@@ -305,10 +343,11 @@ static void several_threads(void **state)
 		pthread_join(threads[i], &failed);
 		assert_null(failed);
 	}
+	slow = false;
 	assert_int_equal(bundle_writer_close(shared_writer), 0);
 	assert_int_equal(bundle_open(&b, path, NULL), 0);
 	bundle_chunk_totals(b, &count, &raw, &stored);
-	assert_int_equal(count, SHARED + THREADS * OWN);
+	assert_int_equal(count, SHARED + THREADS * OWN + SAME);
 	assert_int_equal(b->afters.count, THREADS * (SHARED + OWN));
 	check_order(b);
 	bundle_close(b);
