@@ -299,6 +299,39 @@ def ask_modules(d):
         d.say(f"occupancy of {block} threads, {shared} bytes", f"{d.name(result)}")
 
 
+def ask_places(d):
+    d.context()
+    start = U64()
+
+    def reserve(question, size, hint):
+        d.must("cuMemAddressReserve", BYREF(start), size, 0, hint, 0)
+        d.say(question, start.value == hint)
+        return start.value
+
+    d.must("cuMemAddressReserve", BYREF(start), 128 * MIB, 32 * MIB, 0, 0)
+    place = start.value
+    d.must("cuMemAddressFree", place, 128 * MIB)
+    reserve("reserved where it was free again", 128 * MIB, place)
+    other = reserve("reserved reaching into a taken place", 128 * MIB, place - 64 * MIB)
+    d.must("cuMemAddressFree", other, 128 * MIB)
+    d.must("cuMemAddressFree", place, 128 * MIB)
+    other = reserve("reserved a part at 32 MiB", 32 * MIB, place + 32 * MIB)
+    reserve("reserved the part before it", 32 * MIB, place)
+    allocation = d.allocate(64 * MIB)
+    reserve("reserved at an allocation", 32 * MIB, allocation & ~(32 * MIB - 1))
+
+
+def ask_versions(d):
+    d.context()
+    module, number = U64(), ctypes.c_int()
+    d.ask("PTX of a version to come", "cuModuleLoadData", BYREF(module),
+          ctypes.c_char_p(kernel().replace(b"8.0", b"99.9")))
+    _, function = d.load(kernel().replace(b"sm_90", b"sm_80"))
+    for attribute in (5, 6):
+        d.must("cuFuncGetAttribute", BYREF(number), attribute, function)
+        d.say(f"attribute {attribute} of PTX for sm_80", number.value)
+
+
 def ask_launches(d):
     d.context()
     memory = d.allocate()
@@ -327,6 +360,80 @@ def ask_launches(d):
     other = U64()
     d.must("cuCtxCreate_v2", BYREF(other), 0, 0)
     d.launch("function of another context", function, memory)
+
+
+def ask_extended_launches(d):
+    d.context()
+    memory = d.allocate()
+    _, function = d.load(kernel())
+    value = U64(memory)
+    arguments = (ctypes.c_void_p * 1)(ctypes.addressof(value))
+    # CUlaunchAttribute: id, padding, 64 bytes of value. CUlaunchConfig: grid, block, shared, stream,
+    # attributes, count.
+    attribute, config = (ctypes.c_uint32 * 18)(), (ctypes.c_uint32 * 14)()
+    config[:7] = [1, 1, 1, 32, 1, 1, 0]
+    U64.from_buffer(config, 40).value = ctypes.addressof(attribute)
+    config[12] = 1
+    for question, number, *content in (
+            ("ignore", 0), ("cooperative", 2, 1), ("cooperative off", 2, 0),
+            ("cluster 1,1,1", 4, 1, 1, 1), ("cluster 0,0,0", 4, 0, 0, 0),
+            ("cluster 3,1,1 of grid 1", 4, 3, 1, 1), ("cluster 32,1,1", 4, 32, 1, 1),
+            ("programmatic serialization", 6, 1), ("priority", 8, 0), ("unknown 4711", 4711)):
+        attribute[:] = [number, 0, *content] + [0] * (16 - len(content))
+        result = d.call("cuLaunchKernelEx", config, function, arguments, 0)
+        d.say(question, f"{d.name(result)}, then {d.name(d.call('cuCtxSynchronize'))}")
+    config[12] = 0
+    d.ask("no attributes", "cuLaunchKernelEx", config, function, arguments, 0)
+    d.ask("no configuration", "cuLaunchKernelEx", 0, function, arguments, 0)
+    number = ctypes.c_int()
+    for block, shared in ((32, 0), (128, 0), (1024, 0), (1025, 0), (32, 40000), (32, 100000),
+                          (32, 232448)):
+        d.call("cuFuncSetAttribute", function, 8, 232448)
+        d.call("cuOccupancyMaxActiveBlocksPerMultiprocessor", BYREF(number), function, block, shared)
+        d.say(f"occupancy of {block} threads, {shared} bytes", number.value)
+
+
+def ask_tensor_maps(d):
+    d.context()
+    memory = d.allocate(1 << 20)
+    space = (U64 * 32)()
+    aligned = (ctypes.addressof(space) + 63) & ~63
+
+    def encode(question, kind=6, rank=2, address=memory, dims=(64, 64), strides=(128,),
+               box=(64, 16), steps=(1, 1), interleave=0, swizzle=3, at=aligned):
+        arrays = [(U64 * 5)(*dims), (U64 * 5)(*strides), (ctypes.c_uint32 * 5)(*box),
+                  (ctypes.c_uint32 * 5)(*steps)]
+        d.ask(question, "cuTensorMapEncodeTiled", ctypes.c_void_p(at), kind, rank,
+              ctypes.c_void_p(address), *arrays, interleave, swizzle, 0, 0)
+
+    encode("good")
+    encode("map not aligned", at=aligned + 8)
+    encode("address not aligned", address=memory + 8)
+    encode("address NULL", address=0)
+    encode("address of no memory", address=BOGUS)
+    encode("rank 0", rank=0)
+    encode("rank 6", rank=6)
+    encode("rank 1", rank=1, dims=(64,), box=(64,), steps=(1,))
+    encode("stride 120", strides=(120,))
+    encode("stride 0", strides=(0,))
+    encode("stride below the row", strides=(64,))
+    encode("box 257", box=(64, 257))
+    encode("box 0", box=(64, 0))
+    encode("box 256", box=(64, 256))
+    encode("row beyond the swizzle", box=(128, 16))
+    encode("row beyond the swizzle, none", box=(128, 16), swizzle=0)
+    encode("row of 8 bytes", box=(4, 16), swizzle=0)
+    encode("dim 0", dims=(64, 0))
+    encode("dim 2^32", dims=(64, 1 << 32))
+    encode("dim 2^32 + 1", dims=(64, (1 << 32) + 1))
+    encode("element stride 0", steps=(1, 0))
+    encode("element stride 8", steps=(1, 8))
+    encode("element stride 9", steps=(1, 9))
+    encode("interleave 32 bytes, rank 2", interleave=2, swizzle=1, box=(16, 16))
+    encode("interleave 32 bytes, rank 3", interleave=2, swizzle=1, rank=3, dims=(16, 16, 16),
+           strides=(32, 512), box=(16, 16, 16), steps=(1, 1, 1))
+    encode("type 99", kind=99)
+    encode("swizzle 99", swizzle=99)
 
 
 def ask_streams(d):
@@ -395,7 +502,11 @@ SECTIONS = {
     "memory": ask_memory,
     "vmm": ask_vmm,
     "modules": ask_modules,
+    "places": ask_places,
+    "versions": ask_versions,
     "launches": ask_launches,
+    "extended launches": ask_extended_launches,
+    "tensor maps": ask_tensor_maps,
     "streams": ask_streams,
     "illegal address": lambda d: ask_after_fault(d, LOAD, BOGUS),
     "null": lambda d: ask_after_fault(d, LOAD, 0),
