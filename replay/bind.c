@@ -250,6 +250,19 @@ static int bind_params(struct bound *b, const struct record_launch *launch,
 	return 0;
 }
 
+static const struct record_tensor_map *find_tensor_map(const struct bundle *bundle,
+						       const void *descriptor)
+{
+	for (size_t i = 0; bundle && i < bundle->tensor_maps.count; i++) {
+		const struct record_tensor_map *m = &bundle->tensor_maps.items[i];
+
+		if (m->descriptor.size == TENSOR_MAP_BYTES &&
+		    !memcmp(m->descriptor.data, descriptor, TENSOR_MAP_BYTES))
+			return m;
+	}
+	return NULL;
+}
+
 /* A recorded launch of target: of the same shape class if there is one. */
 static const struct record_launch *target_launch(const struct suite_member *target,
 						 const struct record_launch *launch)
@@ -340,9 +353,53 @@ static int derive_geometry(struct bound *b, const struct record_launch *launch,
 	return 0;
 }
 
-int bound_make(struct bound *out, const struct record_launch *launch,
-	       const struct suite_member *base, const struct suite_member *target,
-	       const struct bundle *target_bundle, struct error *err)
+static bool u64s_equal(const struct u64s *x, const struct u64s *y)
+{
+	return x->count == y->count &&
+	       (!x->count || !memcmp(x->items, y->items, x->count * sizeof(*x->items)));
+}
+
+/* What a kernel's code presumes of its descriptor; address, sizes and strides are the tensor's. */
+static bool same_shape(const struct record_tensor_map *x, const struct record_tensor_map *y)
+{
+	return x->data_type == y->data_type && u64s_equal(&x->box, &y->box) &&
+	       u64s_equal(&x->element_strides, &y->element_strides) &&
+	       x->interleave == y->interleave && x->swizzle == y->swizzle &&
+	       x->oob_fill == y->oob_fill;
+}
+
+/* Finds the descriptors that target's own launch `own` had in another shape. */
+static int bind_descriptors(struct bound *b, const struct bundle *launch_bundle,
+			    const struct bundle *target_bundle, const struct record_launch *own,
+			    struct error *err)
+{
+	for (size_t i = 0; i < b->layout_count; i++) {
+		const struct record_param *p = &b->layout[i];
+		const struct record_tensor_map *tensor, *shape;
+
+		if (p->size != TENSOR_MAP_BYTES || (uint64_t)p->offset + p->size > own->params.size)
+			continue;
+		tensor = find_tensor_map(launch_bundle, b->params + p->offset);
+		shape = find_tensor_map(target_bundle,
+					(const uint8_t *)own->params.data + p->offset);
+		if (!tensor || !shape || same_shape(tensor, shape))
+			continue;
+		if (tensor->dims.count != shape->dims.count ||
+		    b->descriptor_count == BOUND_MAX_DESCRIPTORS)
+			return error_set(err, EINVAL, ERROR_NO_OFFSET,
+					 "parameter %zu of %s is a TMA descriptor of another rank, "
+					 "or there are more than %d of them",
+					 i, b->entry, BOUND_MAX_DESCRIPTORS);
+		b->descriptors[b->descriptor_count++] =
+			(struct descriptor){p->offset, tensor, shape};
+	}
+	return 0;
+}
+
+int bound_make(struct bound *out, const struct bundle *launch_bundle,
+	       const struct record_launch *launch, const struct suite_member *base,
+	       const struct suite_member *target, const struct bundle *target_bundle,
+	       struct error *err)
 {
 	bool same = target == base || (hash_equal(target->image->id, base->image->id) &&
 				       !strcmp(target->entry, base->entry));
@@ -358,6 +415,8 @@ int bound_make(struct bound *out, const struct record_launch *launch,
 		rc = derive_geometry(out, launch, base, target, err);
 	if (!rc)
 		rc = bind_params(out, launch, base, target, err);
+	if (!rc && own && !same)
+		rc = bind_descriptors(out, launch_bundle, target_bundle, own, err);
 	if (rc)
 		bound_free(out);
 	return rc;
@@ -398,19 +457,6 @@ static int add_pointer(struct pointer_list *list, const struct record_launch *la
 					 .dtype = arg ? arg->dtype : DTYPE_UNKNOWN,
 					 .stored = stored};
 	return rc;
-}
-
-static const struct record_tensor_map *find_tensor_map(const struct bundle *bundle,
-						       const void *descriptor)
-{
-	for (size_t i = 0; bundle && i < bundle->tensor_maps.count; i++) {
-		const struct record_tensor_map *m = &bundle->tensor_maps.items[i];
-
-		if (m->descriptor.size == TENSOR_MAP_BYTES &&
-		    !memcmp(m->descriptor.data, descriptor, TENSOR_MAP_BYTES))
-			return m;
-	}
-	return NULL;
 }
 
 /* Pointers of one parameter: the word, a descriptor's base, or every word of a struct. */

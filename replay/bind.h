@@ -14,6 +14,7 @@
 #include "replay/extents.h"
 
 #define BOUND_MAX_PARAMS_BYTES (1u << 20)
+#define BOUND_MAX_DESCRIPTORS  8
 #define BOUND_MAX_ATTRIBUTES   8 /* more than attribute_is_portable knows */
 
 /* A hidden parameter that the replayer points at memory of its own. */
@@ -27,6 +28,15 @@ struct scratch {
 struct bound_attribute {
 	uint32_t id;       /* CUlaunchAttributeID */
 	uint8_t value[64]; /* CUlaunchAttributeValue */
+};
+
+/*
+ * A TMA descriptor that the target wants encoded differently (another box or swizzle): its tensor
+ * is the recorded one, its shape that of the target's own recorded launch.
+ */
+struct descriptor {
+	uint32_t offset; /* in the parameter buffer */
+	const struct record_tensor_map *tensor, *shape;
 };
 
 struct bound {
@@ -44,6 +54,8 @@ struct bound {
 	size_t layout_count;
 	struct scratch scratch[2];
 	size_t scratch_count;
+	struct descriptor descriptors[BOUND_MAX_DESCRIPTORS]; /* to encode anew */
+	size_t descriptor_count;
 	char note[160]; /* what was assumed: where the geometry comes from; "" */
 };
 
@@ -61,13 +73,17 @@ const struct record_param *member_params(const struct suite_member *m, size_t *c
  *              that name events or memory of the recorded process are left out
  *   parameters matched by argument name and type where both have a signature, else both layouts
  *              must be equal and the bytes are taken over; hidden scratch of target gets memory
- *              of the replayer where its metadata asks for some, else 0
- * The result borrows from base, target and launch; bound_free frees the rest. -EINVAL with the
- * reason where the launch cannot be bound.
+ *              of the replayer where its metadata asks for some, else 0; TMA descriptors are
+ *              the recorded bytes, or encoded anew where target's own launch had another box,
+ *              swizzle or the like
+ * launch_bundle holds `launch`, target_bundle holds target; each may be NULL (no descriptors). The
+ * result borrows from base, target and launch; bound_free frees the rest. -EINVAL with the reason
+ * where the launch cannot be bound.
  */
-int bound_make(struct bound *out, const struct record_launch *launch,
-	       const struct suite_member *base, const struct suite_member *target,
-	       const struct bundle *target_bundle, struct error *err);
+int bound_make(struct bound *out, const struct bundle *launch_bundle,
+	       const struct record_launch *launch, const struct suite_member *base,
+	       const struct suite_member *target, const struct bundle *target_bundle,
+	       struct error *err);
 void bound_free(struct bound *b);
 
 /*

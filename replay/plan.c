@@ -161,7 +161,7 @@ static int bind_side(struct replay_case *c, struct bound *out, const struct pair
 		     const struct source *s, const struct suite_member *m, const char *side)
 {
 	struct error err;
-	int rc = bound_make(out, c->launch, pair->base, m, source_bundle(s, m), &err);
+	int rc = bound_make(out, c->bundle, c->launch, pair->base, m, source_bundle(s, m), &err);
 
 	if (rc == -ENOMEM)
 		return rc;

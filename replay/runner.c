@@ -191,6 +191,36 @@ static int make_scratch(struct ready *ready, struct runner *r, struct error *err
 	return 0;
 }
 
+/* Encodes the tensor of `d` anew, in the shape that this image wants. */
+static int encode(struct runner *r, const struct bound *b, const struct descriptor *d,
+		  struct error *err)
+{
+	enum { MAX_RANK = 5 };
+	const struct record_tensor_map *t = d->tensor, *s = d->shape;
+	uint32_t rank = (uint32_t)t->dims.count, box[MAX_RANK], steps[MAX_RANK];
+	CUtensorMap map;
+	CUresult result;
+
+	if (!r->driver.cuTensorMapEncodeTiled || !rank || rank > MAX_RANK ||
+	    t->strides_bytes.count + 1 < rank || s->box.count != rank ||
+	    s->element_strides.count != rank)
+		return error_set(err, ENOTSUP, ERROR_NO_OFFSET,
+				 "a TMA descriptor of %s cannot be encoded anew", b->entry);
+	for (uint32_t i = 0; i < rank; i++) {
+		box[i] = (uint32_t)s->box.items[i];
+		steps[i] = (uint32_t)s->element_strides.items[i];
+	}
+	result = r->driver.cuTensorMapEncodeTiled(
+		&map, (CUtensorMapDataType)s->data_type, rank, (void *)(uintptr_t)t->address,
+		(const cuuint64_t *)t->dims.items, (const cuuint64_t *)t->strides_bytes.items, box,
+		steps, (CUtensorMapInterleave)s->interleave, (CUtensorMapSwizzle)s->swizzle,
+		(CUtensorMapL2promotion)s->l2_promotion, (CUtensorMapFloatOOBfill)s->oob_fill);
+	if (result != CUDA_SUCCESS)
+		return driver_failed(r, result, err, "encoding a TMA descriptor");
+	memcpy(b->params + d->offset, &map, sizeof(map));
+	return 0;
+}
+
 int ready_make(struct ready *ready, struct runner *r, const struct bound *bound, struct error *err)
 {
 	CUmodule module;
@@ -220,6 +250,8 @@ int ready_make(struct ready *ready, struct runner *r, const struct bound *bound,
 	for (size_t i = 0; i < bound->layout_count; i++)
 		ready->pointers[i] = bound->params + bound->layout[i].offset;
 	rc = make_scratch(ready, r, err);
+	for (size_t i = 0; !rc && i < bound->descriptor_count; i++)
+		rc = encode(r, bound, &bound->descriptors[i], err);
 	if (rc)
 		ready_free(ready, r);
 	return rc;

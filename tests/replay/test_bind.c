@@ -90,7 +90,7 @@ static void binds_by_name_and_type(void **state)
 	struct bound b;
 	struct error err;
 
-	assert_int_equal(bound_make(&b, &launch, &old_member, &new_member, NULL, &err), 0);
+	assert_int_equal(bound_make(&b, NULL, &launch, &old_member, &new_member, NULL, &err), 0);
 	assert_int_equal(b.params_bytes, 40);
 	assert_int_equal(word(&b, 0, 4), 781);
 	assert_int_equal(word(&b, 8, 8), 0x10100);
@@ -129,7 +129,7 @@ static void takes_geometry_from_own_launches(void **state)
 	same.attributes.count = 2;
 	new_member.launches = list;
 	new_member.launch_count = 2;
-	assert_int_equal(bound_make(&b, &launch, &old_member, &new_member, NULL, &err), 0);
+	assert_int_equal(bound_make(&b, NULL, &launch, &old_member, &new_member, NULL, &err), 0);
 	assert_int_equal(b.block[0], 512);
 	assert_int_equal(b.shared_bytes, 16);
 	assert_int_equal(b.attribute_count, 1); /* the event belongs to another process */
@@ -142,7 +142,7 @@ static void the_recorded_image_is_bound_as_recorded(void **state)
 	struct bound b;
 	struct error err;
 
-	assert_int_equal(bound_make(&b, &launch, &old_member, &old_member, NULL, &err), 0);
+	assert_int_equal(bound_make(&b, NULL, &launch, &old_member, &old_member, NULL, &err), 0);
 	assert_int_equal(b.params_bytes, sizeof(params));
 	assert_memory_equal(b.params, params, sizeof(params));
 	assert_int_equal(b.block[0], 128);
@@ -157,19 +157,23 @@ static void says_what_does_not_fit(void **state)
 	struct error err;
 
 	moved_args[1].type = "!tt.ptr<f16>";
-	assert_int_equal(bound_make(&b, &launch, &old_member, &new_member, NULL, &err), -EINVAL);
+	assert_int_equal(bound_make(&b, NULL, &launch, &old_member, &new_member, NULL, &err),
+			 -EINVAL);
 	assert_non_null(strstr(err.message, "argument X"));
 	moved_args[1] = other_type;
 	launch.params.size = 12;
-	assert_int_equal(bound_make(&b, &launch, &old_member, &new_member, NULL, &err), -EINVAL);
+	assert_int_equal(bound_make(&b, NULL, &launch, &old_member, &new_member, NULL, &err),
+			 -EINVAL);
 	assert_non_null(strstr(err.message, "launch 3"));
 	launch.params.size = sizeof(params);
 	new_member.triton = NULL; /* no names, other layout */
 	new_member.launch_count = 0;
-	assert_int_equal(bound_make(&b, &launch, &old_member, &new_member, NULL, &err), -EINVAL);
+	assert_int_equal(bound_make(&b, NULL, &launch, &old_member, &new_member, NULL, &err),
+			 -EINVAL);
 	new_layout[0].size = 0xffffffff;
 	new_member.triton = &new_triton;
-	assert_int_equal(bound_make(&b, &launch, &old_member, &new_member, NULL, &err), -EINVAL);
+	assert_int_equal(bound_make(&b, NULL, &launch, &old_member, &new_member, NULL, &err),
+			 -EINVAL);
 	new_layout[0].size = 4;
 }
 
@@ -216,6 +220,52 @@ static void a_descriptor_leads_to_its_tensor(void **state)
 	free(p);
 }
 
+/* B was compiled for another box: its descriptor is encoded anew on the recorded tensor. */
+static void another_box_is_encoded_anew(void **state)
+{
+	uint8_t a_bytes[128] = {1}, b_bytes[128] = {2};
+	uint64_t dims[] = {256, 64}, strides[] = {512}, a_box[] = {64, 32}, b_box[] = {32, 32},
+		 steps[] = {1, 1};
+	struct record_param layout[] = {{0, 128}};
+	struct record_tensor_map a_map = {.descriptor = {a_bytes, 128},
+					  .address = 0x14000,
+					  .dims = {dims, 2},
+					  .strides_bytes = {strides, 1},
+					  .box = {a_box, 2},
+					  .element_strides = {steps, 2}},
+				 b_map = a_map;
+	struct bundle a_bundle = {0}, b_bundle = {0};
+	struct record_kernel kernel = {0};
+	struct suite_member a = {.image = &old_image, .kernel = &kernel, .entry = "k"}, b = a;
+	struct record_launch own = {.block = {64, 1, 1}, .params = {b_bytes, 128}};
+	const struct record_launch *list[] = {&own};
+	struct bound bound;
+	struct error err;
+
+	b_map.descriptor.data = b_bytes;
+	b_map.address = 0x99000;
+	b_map.box.items = b_box;
+	a_bundle.tensor_maps.items = &a_map;
+	b_bundle.tensor_maps.items = &b_map;
+	a_bundle.tensor_maps.count = b_bundle.tensor_maps.count = 1;
+	kernel.params.items = layout;
+	kernel.params.count = 1;
+	launch.params = (struct bytes){a_bytes, 128};
+	b.image = &new_image;
+	b.launches = list;
+	b.launch_count = 1;
+	assert_int_equal(bound_make(&bound, &a_bundle, &launch, &a, &b, &b_bundle, &err), 0);
+	assert_memory_equal(bound.params, a_bytes, 128);
+	assert_int_equal(bound.descriptor_count, 1);
+	assert_ptr_equal(bound.descriptors[0].tensor, &a_map);
+	assert_ptr_equal(bound.descriptors[0].shape, &b_map);
+	bound_free(&bound);
+	b_map.box.items = a_box; /* the same shape: the recorded bytes serve */
+	assert_int_equal(bound_make(&bound, &a_bundle, &launch, &a, &b, &b_bundle, &err), 0);
+	assert_int_equal(bound.descriptor_count, 0);
+	bound_free(&bound);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -225,6 +275,7 @@ int main(void)
 		cmocka_unit_test_setup(says_what_does_not_fit, setup),
 		cmocka_unit_test_setup(finds_pointers_and_text, setup),
 		cmocka_unit_test_setup(a_descriptor_leads_to_its_tensor, setup),
+		cmocka_unit_test_setup(another_box_is_encoded_anew, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
