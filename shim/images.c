@@ -194,7 +194,10 @@ static struct image *image_new(struct hash128 id, char *data, size_t size, enum 
 	if (dladdr(caller, &info) && info.dli_fname)
 		image->caller = strdup(info.dli_fname);
 	cache_find(data, size, image->path, &image->cache);
+	/* Triton 3.2 and earlier write no .source; TTIR after the passes has the same arguments. */
 	source = &image->cache.files[CACHE_SOURCE];
+	if (!source->data)
+		source = &image->cache.files[CACHE_TTIR];
 	if (source->data &&
 	    signature_parse(&image->signature, source->data, source->size, NULL) < 0)
 		image->signature = NULL;

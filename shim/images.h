@@ -23,7 +23,7 @@ struct image {
 	struct cache_entry cache;
 	enum origin origin;
 	const char *origin_how;
-	struct signature *signature; /* NULL without .source */
+	struct signature *signature; /* of .source, or of .ttir; NULL without both */
 	bool wanted;                 /* its launches are recorded; IMAGE has been written */
 };
 

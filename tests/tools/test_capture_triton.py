@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Captures Triton itself on the software device. Skipped where no Python has Triton 3.4 or later.
+"""Captures Triton itself on the software device. Skipped where no Python has Triton 3.
 
 KERNELAB_TEST_PYTHON names the Python to use; default: the one that runs this.
 """
@@ -14,7 +14,7 @@ python = os.environ.get("KERNELAB_TEST_PYTHON", sys.executable)
 version = subprocess.run([python, "-c", "import triton; print(triton.__version__)"], capture_output=True,
                          text=True).stdout.strip()
 instrumented = "__asan" in subprocess.run(["nm", "-D", shim], capture_output=True, text=True).stdout
-if instrumented or tuple(int(part) for part in version.split(".")[:2] if part) < (3, 4):
+if instrumented or not version.startswith("3."):
     sys.exit(77)
 problems = []
 with tempfile.TemporaryDirectory() as top:

@@ -29,8 +29,13 @@ def allocate(cuda, size):
     return address.value
 
 
-signature = {"X": "*fp32", "Y": "*fp32", "n": "i32", "s": "fp32", "BLOCK": "constexpr"}
-source = ASTSource(fn=scale_k, signature=signature, constexprs={"BLOCK": 128})
+# Up to Triton 3.2 constexprs were neither in the signature nor arguments of the launcher.
+old = tuple(int(part) for part in triton.__version__.split(".")[:2]) < (3, 3)
+signature = {"X": "*fp32", "Y": "*fp32", "n": "i32", "s": "fp32"}
+if old:
+    source = ASTSource(fn=scale_k, signature=signature, constants={"BLOCK": 128})
+else:
+    source = ASTSource(fn=scale_k, signature={**signature, "BLOCK": "constexpr"}, constexprs={"BLOCK": 128})
 kernel = triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": 4})
 cuda = ctypes.CDLL("libcuda.so.1")
 context = ctypes.c_void_p()
@@ -43,7 +48,8 @@ check(cuda.cuMemcpyHtoD_v2(ctypes.c_uint64(x), host, ctypes.c_size_t(4 * N)))
 function = CudaUtils().load_binary(kernel.metadata.name, kernel.asm["cubin"], kernel.metadata.shared, 0)[1]
 launch = CudaLauncher(source, kernel.metadata)
 for scale in (2.0, 3.0):
-    launch(8, 1, 1, 0, function, kernel.packed_metadata, None, None, None, x, y, N, scale, 128)
+    launch(8, 1, 1, 0, function, kernel.packed_metadata, None, None, None, x, y, N, scale,
+           *([] if old else [128]))
 check(cuda.cuCtxSynchronize())
 check(cuda.cuMemcpyDtoH_v2(host, ctypes.c_uint64(y), ctypes.c_size_t(4 * N)))
 print(host[0], host[10], host[N - 1])
