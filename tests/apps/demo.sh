@@ -26,7 +26,8 @@ capture() {
 	shift 3
 	# shellcheck disable=SC2086
 	KERNELAB_CACHE_ROOTS=$caches "$build/tools/kernelab" capture -o "$out/$name" \
-		--device "$device" $options -- "$build/tests/apps/train" --config 0 "$@"
+		--device "$device" --context "$here/context.json" $options -- \
+		"$build/tests/apps/train" --config 0 "$@"
 }
 echo "== training under A" >&2
 capture a "" "$data/a" --kernels "$data/a"

@@ -92,6 +92,7 @@ def demo(folder):
         tool.expect(buckets.get(name) == 1, f"{name}: same PTX and machine code, not in bucket 1")
     tool.expect(report["counts"]["suspicious"] == 1 and not report["counts"]["unproven"],
                 f"the demo's counts: {report['counts']}")
+    tool.expect(not report["open_questions"], f"open questions: {report['open_questions']}")
     for name in families:
         tool.expect(re.search(rf"\b{name}\b", done.stdout), f"the demo's table lacks {name}")
 
