@@ -61,4 +61,13 @@ EDITS = {
         "bucket": 3,
         "rules": ["0"],
     },
+    "bug-cast-truncates": {
+        "kernel": "cast_bf16",
+        "what": "the cast cuts bits off in place of rounding: at most one ulp, but half of all elements",
+        "old": "    tl.store(y + i, tl.load(x + i, mask=i < n).to(tl.bfloat16), mask=i < n)\n",
+        "new": "    tl.store(y + i, (tl.load(x + i, mask=i < n).to(tl.uint32, bitcast=True) >> 16)"
+               ".to(tl.uint16).to(tl.bfloat16, bitcast=True), mask=i < n)\n",
+        "bucket": 3,
+        "rules": ["9f"],
+    },
 }
