@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -93,8 +94,23 @@ def demo(folder):
     tool.expect(report["counts"]["suspicious"] == 1 and not report["counts"]["unproven"],
                 f"the demo's counts: {report['counts']}")
     tool.expect(not report["open_questions"], f"open questions: {report['open_questions']}")
+    check_repro(folder, families)
     for name in families:
         tool.expect(re.search(rf"\b{name}\b", done.stdout), f"the demo's table lacks {name}")
+
+
+def check_repro(folder, families):
+    """The command beside the bug shows the bug again, alone."""
+    worst = families["softmax_xent"]["worst"]
+    tool.expect(worst["output"] == "loss", f"the bug's worst output is {worst['output']}")
+    command = shlex.split(worst["repro"])
+    verdict = os.path.join(folder, "repro.json")
+    tool.run([tool.kernelab, *command[1:], "--device", "soft", "--json", verdict], 1)
+    if os.path.exists(verdict):
+        with open(verdict, encoding="utf-8") as f:
+            again = json.load(f)["families"]
+        tool.expect([(f["name"], f["bucket"]) for f in again] == [("softmax_xent", 3)],
+                    f"the repro command says {[(f['name'], f['bucket']) for f in again]}")
 
 
 with tempfile.TemporaryDirectory(prefix="kernelab-whole-") as temporary:
