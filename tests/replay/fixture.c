@@ -108,10 +108,9 @@ static void put_file(struct bundle_writer *w, struct hash128 image, const char *
 
 static struct hash128 put_image(struct bundle_writer *w, const struct fixture *f)
 {
-	const char *text = body_ptx(f->recorded);
+	_cleanup_free_ char *text = strdup(body_ptx(f->recorded));
 	struct hash128 keys[1];
-	struct record_image image = {.id = hash_bytes(text, strlen(text)),
-				     .kind = IMAGE_PTX,
+	struct record_image image = {.kind = IMAGE_PTX,
 				     .size = strlen(text),
 				     .chunks = {keys, 1},
 				     .origin = ORIGIN_TRITON,
@@ -123,6 +122,9 @@ static struct hash128 put_image(struct bundle_writer *w, const struct fixture *f
 		"\"triton_version\": \"3.2.0\", \"shared\": 0, \"name\": \"k\"}",
 		f->options ? f->options : "\"num_warps\": 4");
 
+	if (f->other_arch)
+		memcpy(strstr(text, "sm_90"), "sm_99", 5);
+	image.id = hash_bytes(text, strlen(text));
 	check(bundle_put_content(w, 0, text, strlen(text), keys), "image contents");
 	check(bundle_put_image(w, &image), "image");
 	if (!f->no_metadata) {

@@ -40,6 +40,7 @@ struct fixture {
 	bool no_after;
 	bool no_metadata;    /* no .json and .source */
 	bool failed;         /* the launch failed when it was recorded */
+	bool other_arch;     /* PTX for a device that does not exist yet */
 	uint64_t base;       /* 0: FIXTURE_BASE */
 	const char *options; /* replaces "num_warps": 4 in the metadata */
 	uint32_t launches;   /* 0: one */

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: MIT
+"""kernelab replay on the command line: what it refuses and how, what it prints, Ctrl-C."""
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+KERNELAB, MAKE = sys.argv[1:3]
+problems = []
+
+
+def run(*arguments, **environment):
+    env = {**os.environ, "KERNELAB_SOFTGPU_LOG": "quiet", **environment}
+    return subprocess.run([KERNELAB, "replay", *arguments], capture_output=True, text=True,
+                          timeout=120, env=env)
+
+
+def expect(done, status, *words):
+    """Status, and one line on stderr with all the words."""
+    lines = done.stderr.splitlines()
+    if done.returncode != status or not any(all(w in line for w in words) for line in lines):
+        problems.append(f"{done.args}: status {done.returncode}, expected {status} and a line with "
+                        f"{words}\n{done.stdout}{done.stderr}")
+
+
+def refused(*words, arguments, **environment):
+    done = run(*arguments, **environment)
+    expect(done, 2, "kernelab", *words)
+    if len(done.stderr.splitlines()) > 2:
+        problems.append(f"{done.args}: more than a line:\n{done.stderr}")
+
+
+def make(path, *words):
+    subprocess.run([MAKE, path, *words], check=True)
+
+
+with tempfile.TemporaryDirectory(prefix="kernelab-replay-") as folder:
+    def at(name):
+        return os.path.join(folder, name)
+
+    a, b, out = at("a.klab"), at("b.klab"), at("out.klab")
+    soft = ["--device", "soft"]
+    make(a, "scale")
+    make(b, "other", "no-data")
+    good = [a, "--b", b, "-o", out, *soft]
+
+    # The command line.
+    refused("no BUNDLE", arguments=["--b", b, "-o", out])
+    refused("--b", arguments=[a, "-o", out])
+    refused("-o", arguments=[a, "--b", b])
+    refused("--frob", arguments=[*good, "--frob"])
+    refused("--device tpu", arguments=[a, "--b", b, "-o", out, "--device", "tpu"])
+    refused("--timeout", arguments=[*good, "--timeout", "0"])
+    refused("--repeats", arguments=[*good, "--repeats", "0"])
+    refused("--family", "(", arguments=[*good, "--family", "("])
+    refused("nothing_like_it", arguments=[*good, "--family", "nothing_like_it"])
+    refused("launch 99", arguments=[*good, "--launch", "99"])
+    for source in "ptxas:/usr/bin/ptxas", "triton:python3":
+        refused("not supported yet", source, arguments=[a, "--b", source, "-o", out])
+
+    # Inputs.
+    os.mkdir(at("empty"))
+    with open(at("junk.klab"), "wb") as f:
+        f.write(os.urandom(5000))
+    with open(a, "rb") as f:
+        whole = f.read()
+    with open(at("short.klab"), "wb") as f:
+        f.write(whole[:20])
+    damaged = bytearray(whole)
+    damaged[whole.index(b"test device")] ^= 1
+    with open(at("damaged.klab"), "wb") as f:
+        f.write(damaged)
+    for name in "missing.klab", "junk.klab", "short.klab", "damaged.klab", "empty":
+        refused(name, arguments=[at(name), "--b", b, "-o", out])
+        refused(name, arguments=[a, "--b", at(name), "-o", out])
+    refused("/nonexistent/out.klab", arguments=[a, "--b", b, "-o", "/nonexistent/out.klab", *soft])
+
+    # Drivers.
+    refused("no software device", arguments=good, KERNELAB_LIBDIR=at("empty"))
+    refused("KERNELAB_DRIVER", "/nonexistent", arguments=[a, "--b", b, "-o", out],
+            KERNELAB_DRIVER="/nonexistent/libcuda.so.1")
+    if os.path.exists(out):
+        problems.append("a refused replay left a result")
+
+    # What works.
+    done = run(a, "--b", b, "--dry-run")
+    if done.returncode or "launch 1" not in done.stdout or "exact" not in done.stdout:
+        problems.append(f"dry run: {done.stdout}{done.stderr}")
+    expect(run(*good), 0, "1 of 1 configs", "1 faithful", out)
+    refused("exists", arguments=good)
+    refused("result of a replay", arguments=[out, "--b", b, "-o", at("again.klab")])
+
+    # A damaged chunk costs the launches that need it.
+    damaged = bytearray(whole)
+    damaged[whole.index(b".version 8.0")] ^= 1
+    with open(at("chunk.klab"), "wb") as f:
+        f.write(damaged)
+    done = run(at("chunk.klab"), "--b", b, "-o", at("chunk-out.klab"), *soft)
+    if done.returncode == 0 and "0 faithful" not in done.stderr:
+        problems.append(f"a damaged image was used: {done.stderr}")
+
+    # An image for another device: said in the result, no failure of the command.
+    make(at("new.klab"), "scale", "other-arch")
+    expect(run(at("new.klab"), "--b", "recorded", "-o", at("new-out.klab"), *soft), 0,
+           "1 unfaithful", "0 of 1 configs")
+
+    # Ctrl-C.
+    make(at("loop.klab"), "loop", "no-data")
+    stopped = at("stopped.klab")
+    process = subprocess.Popen(
+        [KERNELAB, "replay", a, "--b", at("loop.klab"), "-o", stopped, *soft],
+        stderr=subprocess.PIPE, text=True, env={**os.environ, "KERNELAB_SOFTGPU_LOG": "quiet"})
+    for _ in range(600):
+        if os.path.exists(stopped) and os.path.getsize(stopped) > 2000:
+            break
+        time.sleep(0.05)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, text = process.communicate(timeout=60)
+    if process.returncode != 130:
+        problems.append(f"interrupted: status {process.returncode}: {text}")
+    if subprocess.run([KERNELAB, "verify", stopped], capture_output=True).returncode:
+        problems.append("the interrupted result is not whole")
+
+for problem in problems:
+    print(problem)
+print(f"{len(problems)} problems")
+sys.exit(1 if problems else 0)
