@@ -317,6 +317,16 @@ def ask_places(d):
     d.must("cuMemAddressFree", place, 128 * MIB)
     other = reserve("reserved a part at 32 MiB", 32 * MIB, place + 32 * MIB)
     reserve("reserved the part before it", 32 * MIB, place)
+    device = (ctypes.c_int * 8)(1, 0, 1, 0, 0, 0, 0, 0)  # CUmemAllocationProp: pinned, device 0
+    access = (ctypes.c_int * 3)(1, 0, 3)
+    for at in (place + 32 * MIB - GRANULE, place + 32 * MIB):
+        handle = U64()
+        d.must("cuMemCreate", BYREF(handle), GRANULE, device, 0)
+        d.must("cuMemMap", at, GRANULE, 0, handle, 0)
+        d.must("cuMemSetAccess", at, GRANULE, access, 1)
+    d.ask("cuMemsetD8 over the seam of two reservations", "cuMemsetD8_v2", place + 32 * MIB - 8, 0,
+          16)
+    d.ask("cuMemUnmap over the seam", "cuMemUnmap", place + 32 * MIB - GRANULE, 2 * GRANULE)
     allocation = d.allocate(64 * MIB)
     reserve("reserved at an allocation", 32 * MIB, allocation & ~(32 * MIB - 1))
 
