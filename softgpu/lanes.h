@@ -127,10 +127,17 @@ enum compare_function_id {
 		COMPARE_FUNCTION_COUNT
 };
 
+/* Of the active lanes' addresses: least, greatest, all bits or'ed. */
+struct address_span {
+	uint64_t low, high, bits;
+};
+typedef void span_function(const uint64_t *addresses, uint32_t mask, struct address_span *out);
+
 struct lane_table {
 	const char *name;
 	lane_function *functions[LANE_FUNCTION_COUNT];
 	compare_function *compares[COMPARE_FUNCTION_COUNT];
+	span_function *span;
 };
 
 /* Table i of those that this CPU can run, best first: avx512, avx2, baseline. NULL at the end. */

@@ -20,6 +20,7 @@ LANE_FUNCTIONS(X)
 #define X(name) compare_function LANES_NAME(name);
 COMPARE_FUNCTIONS(X)
 #undef X
+span_function LANES_NAME(span);
 extern const struct lane_table LANES_TABLE;
 
 /* Iterations do not depend on each other, although d may be one of the sources. */

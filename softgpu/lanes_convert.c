@@ -300,6 +300,7 @@ const struct lane_table LANES_TABLE = {
 			LANE_FUNCTIONS(X)
 #undef X
 		},
+	.span = LANES_NAME(span),
 	.compares =
 		{
 #define X(name) LANES_NAME(name),

@@ -347,6 +347,22 @@ LANES_3(slct_16_s32, u32, u32, u32, s32, c >= 0 ? a : b)
 LANES_3(slct_32_s32, u32, u32, u32, s32, c >= 0 ? a : b)
 LANES_3(slct_64_s32, u64, u64, u64, s32, c >= 0 ? a : b)
 
+/* ---- addresses ---- */
+void LANES_NAME(span)(const uint64_t *addresses, uint32_t mask, struct address_span *out)
+{
+	u64 low = UINT64_MAX, high = 0, bits = 0;
+
+	EACH_LANE
+	{
+		u64 a = addresses[l], active = 0 - (u64)(mask >> l & 1);
+
+		low = MIN(low, a | ~active);
+		high = MAX(high, a & active);
+		bits |= a & active;
+	}
+	*out = (struct address_span){low, high, bits};
+}
+
 /* ---- setp ---- */
 #define COMPARE_LOOP(expression)             \
 	EACH_LANE                            \

@@ -143,12 +143,62 @@ static bool resolve(const struct run *r, const uint64_t *addresses, uint32_t mas
 	return true;
 }
 
+/* Host address of device address 0 if all of the span lies in one piece of memory; else NULL. */
+static uint8_t *span_origin(const struct run *r, const struct address_span *s, unsigned bytes,
+			    bool write)
+{
+	struct machine *m = r->m;
+	uint8_t *host;
+
+	if (s->bits & (bytes - 1))
+		return NULL;
+	switch (r->i->space) {
+	case SPACE_SHARED:
+		return bytes <= m->shared_bytes && s->high <= m->shared_bytes - bytes
+			       ? m->block.shared
+			       : NULL;
+	case SPACE_GENERIC:
+	case SPACE_GLOBAL:
+	case SPACE_CONST:
+		if ((r->i->space == SPACE_GENERIC && s->high >= WINDOW_LOWEST) ||
+		    s->high - s->low > UINT64_MAX - bytes)
+			return NULL;
+		host = machine_translate(m, s->low, s->high - s->low + bytes);
+		return host ? (uint8_t *)((uintptr_t)host - s->low) : NULL;
+	case SPACE_PARAM:
+		return !write && bytes <= m->launch->entry->params_bytes &&
+				       s->high <= m->launch->entry->params_bytes - bytes
+			       ? (uint8_t *)m->launch->params
+			       : NULL;
+	default:
+		return NULL;
+	}
+}
+
+/* What most accesses are: all lanes in one allocation. false: look lane by lane. */
+static bool resolve_span(const struct run *r, const uint64_t *addresses, uint32_t mask,
+			 unsigned bytes, bool write, uint8_t *host[WARP_LANES])
+{
+	struct address_span s;
+	uint8_t *origin;
+
+	r->m->lanes->span(addresses, mask, &s);
+	origin = span_origin(r, &s, bytes, write);
+	if (!origin)
+		return false;
+	for (unsigned l = 0; l < WARP_LANES; l++)
+		host[l] = (uint8_t *)((uintptr_t)origin + addresses[l]);
+	return true;
+}
+
 bool run_resolve(const struct run *r, uint32_t mask, unsigned bytes, bool write,
 		 uint8_t *host[WARP_LANES])
 {
-	uint64_t addresses[WARP_LANES];
+	uint64_t addresses[WARP_LANES] __attribute__((aligned(64)));
 
 	lane_addresses(r, addresses);
+	if (resolve_span(r, addresses, mask, bytes, write, host))
+		return true;
 	return resolve(r, addresses, mask, bytes, write, (enum space)r->i->space, host);
 }
 
@@ -185,6 +235,20 @@ static inline uint64_t load_element(const uint8_t *host, enum type t, bool exten
 	}
 }
 
+static void load_words(uint32_t *d, uint8_t *const *host, size_t at, uint32_t mask)
+{
+	if (mask == WARP_FULL) {
+		for (unsigned l = 0; l < WARP_LANES; l++)
+			memcpy(&d[l], host[l] + at, 4);
+		return;
+	}
+	for (uint32_t left = mask; left; left &= left - 1) {
+		unsigned l = (unsigned)__builtin_ctz(left);
+
+		memcpy(&d[l], host[l] + at, 4);
+	}
+}
+
 bool run_load(const struct run *r, uint32_t mask)
 {
 	const struct instruction *i = r->i;
@@ -198,11 +262,7 @@ bool run_load(const struct run *r, uint32_t mask)
 		void *d = run_slot(r, r->m->program->extras[i->extras + k]);
 
 		if (!i->wide && bytes == 4) {
-			for (uint32_t left = mask; left; left &= left - 1) {
-				unsigned l = (unsigned)__builtin_ctz(left);
-
-				memcpy((uint32_t *)d + l, host[l] + 4 * k, 4);
-			}
+			load_words(d, host, 4 * k, mask);
 			continue;
 		}
 		for (uint32_t left = mask; left; left &= left - 1) {

@@ -381,6 +381,24 @@ static void narrow_loads(void **state)
 	assert_int_equal(d.out[9], 0xffffffff);
 }
 
+/* Lanes of one instruction in two allocations, and in two state spaces. */
+static void scattered(void **state)
+{
+	struct data d;
+
+	run_body(&d, 40,
+		 "and.b32 %r1, %t, 1; setp.eq.s32 %p0, %r1, 0; selp.b64 %d0, %in, %in2, %p0;\n"
+		 "mad.wide.u32 %d0, %t, 4, %d0; ld.global.b32 %r0, [%d0];");
+	for (unsigned t = 0; t < 40; t++)
+		assert_int_equal(d.out[t], t & 1 ? 1000 + t : t);
+	run_body(&d, 32,
+		 "mov.u64 %d1, dynamic; cvta.shared.u64 %d1, %d1; st.b32 [%d1+64], 7;\n"
+		 "bar.warp.sync -1; setp.lt.u32 %p0, %t, 5; selp.b64 %d0, %d1, %in, %p0;\n"
+		 "ld.b32 %r0, [%d0+64];");
+	for (unsigned t = 0; t < 32; t++)
+		assert_int_equal(d.out[t], t < 5 ? 7 : 16);
+}
+
 static void async_copies(void **state)
 {
 	struct data d;
@@ -533,9 +551,9 @@ int main(void)
 		cmocka_unit_test(shuffles),      cmocka_unit_test(votes),
 		cmocka_unit_test(barriers),      cmocka_unit_test(atomics),
 		cmocka_unit_test(spaces),        cmocka_unit_test(narrow_loads),
-		cmocka_unit_test(async_copies),  cmocka_unit_test(calls),
-		cmocka_unit_test(assertion),     cmocka_unit_test(contraction),
-		cmocka_unit_test(seeds),
+		cmocka_unit_test(scattered),     cmocka_unit_test(async_copies),
+		cmocka_unit_test(calls),         cmocka_unit_test(assertion),
+		cmocka_unit_test(contraction),   cmocka_unit_test(seeds),
 	};
 
 	return cmocka_run_group_tests_name("softgpu machine", tests, NULL, NULL);
