@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/base.h"
+#include "softgpu/number.h"
 #include "tests/softgpu/machine_client.h"
 
 #define THREADS 128
@@ -415,6 +416,112 @@ static void async_copies(void **state)
 		assert_int_equal(d.out[t], t < 16 ? 4 * t + 1 + 4 * t + 3 : 4 * t + 1);
 }
 
+/* ---- matrices ---- */
+
+/* A (16 x 16, by rows) and B (16 x 8, by columns) through ldmatrix into an mma, D from its
+ * fragments. */
+static void multiply(const char *type, const uint16_t a[16][16], const uint16_t b[8][16],
+		     float out[16][8])
+{
+	struct data d;
+	struct job j = job_for(&d, 32);
+	_cleanup_free_ char *body = text_format(
+		"mov.b32 %%r1, dynamic; mad.lo.s32 %%r2, %%t, 16, %%r1; mad.wide.u32 %%d0, %%t, "
+		"16, %%in;\n"
+		"ld.global.v4.b32 {%%r4, %%r5, %%r6, %%r7}, [%%d0];\n"
+		"st.shared.v4.b32 [%%r2], {%%r4, %%r5, %%r6, %%r7};\n"
+		"mad.wide.u32 %%d0, %%t, 8, %%in2; ld.global.v2.b32 {%%r4, %%r5}, [%%d0];\n"
+		"mad.lo.s32 %%r2, %%t, 8, %%r1; st.shared.v2.b32 [%%r2+512], {%%r4, %%r5};\n"
+		"bar.sync 0;\n"
+		/* lane l: row l %% 16, half l / 16 of A */
+		"and.b32 %%r3, %%t, 15; shl.b32 %%r3, %%r3, 5; shr.u32 %%r4, %%t, 4;\n"
+		"shl.b32 %%r4, %%r4, 4; add.s32 %%r3, %%r3, %%r4; add.s32 %%r3, %%r3, %%r1;\n"
+		"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%%r10, %%r11, %%r12, %%r13}, [%%r3];\n"
+		/* lane l: column l %% 8, half l / 8 of B */
+		"and.b32 %%r3, %%t, 7; shl.b32 %%r3, %%r3, 5; shr.u32 %%r4, %%t, 3;\n"
+		"and.b32 %%r4, %%r4, 1; shl.b32 %%r4, %%r4, 4; add.s32 %%r3, %%r3, %%r4;\n"
+		"add.s32 %%r3, %%r3, %%r1;\n"
+		"ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%%r14, %%r15}, [%%r3+512];\n"
+		"mov.b32 %%f0, 0f00000000;\n"
+		"mma.sync.aligned.m16n8k16.row.col.f32.%s.%s.f32 {%%f1, %%f2, %%f3, %%f4},\n"
+		"{%%r10, %%r11, %%r12, %%r13}, {%%r14, %%r15}, {%%f0, %%f0, %%f0, %%f0};\n"
+		"mad.wide.u32 %%o, %%t, 8, %%out; st.global.v2.f32 [%%o], {%%f1, %%f2};\n"
+		"st.global.v2.f32 [%%o+256], {%%f3, %%f4};",
+		type, type);
+	_cleanup_free_ char *text = kernel_around(body);
+
+	memcpy(d.in, a, 512);
+	memcpy(d.in2, b, 256);
+	j.shared = 1024;
+	job_must_run(&j, text);
+	memcpy(out, d.out, 512);
+}
+
+static void matrices(void **state)
+{
+	uint16_t a[16][16], b[8][16];
+	float x[16][16], y[8][16], out[16][8];
+	uint64_t random = 42;
+
+	for (unsigned i = 0; i < 16; i++)
+		for (unsigned k = 0; k < 16; k++) {
+			x[i][k] = (float)((int)(test_random(&random) % 17) - 8);
+			a[i][k] = (uint16_t)bf16_nearest(x[i][k]);
+			y[i % 8][k] = (float)((int)(test_random(&random) % 17) - 8);
+			b[i % 8][k] = (uint16_t)bf16_nearest(y[i % 8][k]);
+		}
+	multiply("bf16", a, b, out);
+	for (unsigned i = 0; i < 16; i++)
+		for (unsigned n = 0; n < 8; n++) {
+			float want = 0;
+
+			for (unsigned k = 0; k < 16; k++)
+				want += x[i][k] * y[n][k];
+			assert_true(out[i][n] == want);
+		}
+	/* Beside 1: 2^-26 is cut off, two of 2^-24 add up, one is lost when the sum is cut. */
+	memset(a, 0, sizeof(a));
+	memset(b, 0, sizeof(b));
+	for (unsigned k = 0; k < 16; k++)
+		b[0][k] = (uint16_t)f16_nearest(0x1p-13f);
+	b[0][0] = (uint16_t)f16_nearest(1.0f);
+	for (unsigned i = 0; i < 16; i++)
+		a[i][0] = (uint16_t)f16_nearest(1.0f);
+	for (unsigned k = 1; k < 16; k++)
+		a[0][k] = (uint16_t)f16_nearest(0x1p-13f);
+	a[1][1] = a[2][1] = a[2][2] = (uint16_t)f16_nearest(0x1p-11f);
+	multiply("f16", a, b, out);
+	assert_true(out[0][0] == 1.0f);
+	assert_true(out[1][0] == 1.0f);
+	assert_true(out[2][0] == 1.0f + 0x1p-23f);
+}
+
+/* What stmatrix writes, ldmatrix reads; transposed twice is the same again. */
+static void matrix_copies(void **state)
+{
+	struct data d;
+
+	run_body(&d, 32,
+		 "mov.b32 %r1, dynamic; mad.lo.s32 %r2, %t, 16, %r1;\n"
+		 "mul.lo.s32 %r3, %t, 0x10203; not.b32 %r4, %r3;\n"
+		 "stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%r2], {%r3, %r4};\n"
+		 "bar.sync 0; ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%r5, %r6}, [%r2];\n"
+		 "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r7}, [%r2];\n"
+		 "not.b32 %r6, %r6; sub.s32 %r8, %r5, %r3; sub.s32 %r9, %r6, %r3;\n"
+		 "or.b32 %r0, %r8, %r9; shl.b32 %r7, %r7, 1; or.b32 %r0, %r0, %r7;");
+	for (unsigned t = 0; t < 32; t++) {
+		/* Transposed: row t / 4, columns 2 (t % 4) and the next. */
+		uint32_t row = t / 4, column = t % 4 * 2, parts[2];
+
+		for (unsigned k = 0; k < 2; k++) {
+			uint32_t lane = (column + k) * 4 + row / 2;
+
+			parts[k] = lane * 0x10203 >> 16 * (row & 1) & 0xffff;
+		}
+		assert_int_equal(d.out[t], (parts[0] | parts[1] << 16) << 1);
+	}
+}
+
 /* ---- calls ---- */
 
 static void calls(void **state)
@@ -552,7 +659,8 @@ int main(void)
 		cmocka_unit_test(barriers),      cmocka_unit_test(atomics),
 		cmocka_unit_test(spaces),        cmocka_unit_test(narrow_loads),
 		cmocka_unit_test(scattered),     cmocka_unit_test(async_copies),
-		cmocka_unit_test(calls),         cmocka_unit_test(assertion),
+		cmocka_unit_test(calls),         cmocka_unit_test(matrices),
+		cmocka_unit_test(matrix_copies), cmocka_unit_test(assertion),
 		cmocka_unit_test(contraction),   cmocka_unit_test(seeds),
 	};
 
