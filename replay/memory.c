@@ -242,27 +242,69 @@ int memory_fill(struct memory *m, const struct byteset *bytes, uint8_t fill, str
 	return 0;
 }
 
+/* Reads [from, from + count) chunks of a piece; `first` is the piece's first chunk number. */
+static int read_chunks(struct memory *m, struct snapshot *out, const struct range *piece,
+		       size_t first, size_t from, size_t count, struct error *err)
+{
+	while (count) {
+		size_t n =
+			count < STAGING_BYTES / CHUNK_BYTES ? count : STAGING_BYTES / CHUNK_BYTES;
+		uint64_t address = piece->base + from * (uint64_t)CHUNK_BYTES;
+		CUresult result =
+			m->driver->cuMemcpyDtoH_v2(m->staging, address, n * (size_t)CHUNK_BYTES);
+
+		if (result != CUDA_SUCCESS)
+			return failed(m, result, err, "reading", address,
+				      n * (uint64_t)CHUNK_BYTES);
+		for (size_t i = 0; i < n; i++)
+			if (snapshot_put(out, first + from + i,
+					 m->staging + i * (size_t)CHUNK_BYTES))
+				return error_set(err, ENOMEM, ERROR_NO_OFFSET,
+						 "no memory for a snapshot");
+		from += n;
+		count -= n;
+	}
+	return 0;
+}
+
+/* Reads the runs of chunks whose flags are set. */
+static int read_flagged(struct memory *m, struct snapshot *out, const struct range *piece,
+			size_t first, const uint32_t *flags, struct error *err)
+{
+	size_t chunks = piece->size / CHUNK_BYTES;
+
+	for (size_t i = 0; i < chunks;) {
+		size_t n = 0;
+		int rc;
+
+		while (i + n < chunks && flags[i + n])
+			n++;
+		rc = n ? read_chunks(m, out, piece, first, i, n, err) : 0;
+		if (rc)
+			return rc;
+		i += n + 1;
+	}
+	return 0;
+}
+
 int memory_read(struct memory *m, struct snapshot *out, struct error *err)
 {
 	const struct ranges *pieces = &m->contents->pieces;
-	size_t chunk = 0;
+	size_t first = 0;
 
 	for (size_t i = 0; i < pieces->count; i++) {
-		uint64_t size = pieces->items[i].size;
+		const struct range *p = &pieces->items[i];
+		const uint32_t *flags = NULL;
+		int rc;
 
-		for (uint64_t at = 0; at < size; at += STAGING_BYTES) {
-			uint64_t n = size - at < STAGING_BYTES ? size - at : STAGING_BYTES;
-			CUresult result = m->driver->cuMemcpyDtoH_v2(m->staging,
-								     pieces->items[i].base + at, n);
-
-			if (result != CUDA_SUCCESS)
-				return failed(m, result, err, "reading", pieces->items[i].base + at,
-					      n);
-			for (uint64_t j = 0; j < n; j += CHUNK_BYTES)
-				if (snapshot_put(out, chunk++, m->staging + j))
-					return error_set(err, ENOMEM, ERROR_NO_OFFSET,
-							 "no memory for a snapshot");
-		}
+		if (m->pristine && m->pristine[i])
+			flags = compare_chunks(&m->comparer, m->driver, p->base, m->pristine[i],
+					       p->size);
+		rc = flags ? read_flagged(m, out, p, first, flags, err)
+			   : read_chunks(m, out, p, first, 0, p->size / CHUNK_BYTES, err);
+		if (rc)
+			return rc;
+		first += p->size / CHUNK_BYTES;
 	}
 	return 0;
 }

@@ -8,6 +8,7 @@
 
 #include "drv/driver.h"
 #include "kernelab/error.h"
+#include "replay/compare.h"
 #include "replay/contents.h"
 
 #define STAGING_BYTES (32u << 20)
@@ -22,7 +23,8 @@ struct memory {
 	CUmemGenericAllocationHandle *handles; /* a piece each */
 	CUdeviceptr *pristine; /* a piece each: device copy of the contents before; or NULL */
 	size_t mapped;         /* pieces mapped so far */
-	uint8_t *staging;      /* pinned, STAGING_BYTES; allocated with the first launch */
+	struct comparer comparer;
+	uint8_t *staging; /* pinned, STAGING_BYTES; allocated with the first launch */
 };
 
 /*
@@ -47,7 +49,10 @@ int memory_restore(struct memory *m, struct error *err);
 /* Sets those bytes to `fill`, on top of restored contents. */
 int memory_fill(struct memory *m, const struct byteset *bytes, uint8_t fill, struct error *err);
 
-/* Reads everything back. `out` must be fresh (snapshot_init). */
+/*
+ * Reads back what differs from before the launch: found on the device where there is a device copy,
+ * else by reading everything. `out` must be fresh (snapshot_init).
+ */
 int memory_read(struct memory *m, struct snapshot *out, struct error *err);
 
 #endif
