@@ -44,7 +44,26 @@ API cuLaunchKernel_ptsz(CUfunction f, unsigned int gridDimX, unsigned int gridDi
 }
 
 /* What a launch attribute means here. */
-enum attribute_verdict { ATTRIBUTE_FINE, ATTRIBUTE_UNSUPPORTED, ATTRIBUTE_UNKNOWN };
+enum attribute_verdict {
+	ATTRIBUTE_FINE,
+	ATTRIBUTE_UNSUPPORTED,
+	ATTRIBUTE_CLUSTER_SIZE,
+	ATTRIBUTE_UNKNOWN
+};
+
+/* A cluster of zeros is none. More than 8 blocks need an opt-in, 16 are the most. */
+static enum attribute_verdict cluster_check(const CUlaunchConfig *config,
+					    const CUlaunchAttribute *a)
+{
+	uint64_t x = a->value.clusterDim.x, y = a->value.clusterDim.y, z = a->value.clusterDim.z;
+
+	if (x <= 1 && y <= 1 && z <= 1)
+		return ATTRIBUTE_FINE;
+	if (!x || !y || !z || x > 16 || y > 16 || z > 16 || x * y * z > 16 ||
+	    config->gridDimX % x || config->gridDimY % y || config->gridDimZ % z)
+		return ATTRIBUTE_CLUSTER_SIZE;
+	return ATTRIBUTE_UNSUPPORTED;
+}
 
 static enum attribute_verdict attribute_check(const CUlaunchConfig *config,
 					      const CUlaunchAttribute *a)
@@ -68,9 +87,7 @@ static enum attribute_verdict attribute_check(const CUlaunchConfig *config,
 			       ? ATTRIBUTE_UNSUPPORTED
 			       : ATTRIBUTE_FINE;
 	case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-		return a->value.clusterDim.x * a->value.clusterDim.y * a->value.clusterDim.z == 1
-			       ? ATTRIBUTE_FINE
-			       : ATTRIBUTE_UNSUPPORTED;
+		return cluster_check(config, a);
 	case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
 	case 11: /* PREFERRED_CLUSTER_DIMENSION; with a cluster dimension of 1 it changes nothing */
 	case 12: /* LAUNCH_COMPLETION_EVENT */
@@ -105,6 +122,13 @@ static CUresult launch_extended(const CUlaunchConfig *config, CUfunction f, void
 				"event or graph node) is not supported",
 				l.function->entry->name, config->attrs[i].id);
 			return CUDA_ERROR_NOT_SUPPORTED;
+		case ATTRIBUTE_CLUSTER_SIZE:
+			softgpu_log(SOFTGPU_LOG_ERROR,
+				    "launch of %s refused: cluster %u,%u,%u does not fit its grid",
+				    l.function->entry->name, config->attrs[i].value.clusterDim.x,
+				    config->attrs[i].value.clusterDim.y,
+				    config->attrs[i].value.clusterDim.z);
+			return CUDA_ERROR_INVALID_CLUSTER_SIZE;
 		case ATTRIBUTE_UNKNOWN:
 			softgpu_log(SOFTGPU_LOG_ERROR,
 				    "launch of %s refused: unknown launch attribute %d",

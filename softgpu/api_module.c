@@ -81,6 +81,8 @@ static CUresult verdict_result(enum image_verdict v)
 		return CUDA_ERROR_NO_BINARY_FOR_GPU;
 	case IMAGE_TARGET:
 		return CUDA_ERROR_INVALID_PTX;
+	case IMAGE_VERSION:
+		return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
 	case IMAGE_NO_MEMORY:
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	default:

@@ -35,7 +35,10 @@ static uint32_t element_bytes(CUtensorMapDataType type)
 	}
 }
 
-/* The rules of the driver API's page on cuTensorMapEncodeTiled. */
+/*
+ * The rules of the driver API's page on cuTensorMapEncodeTiled, as far as a GPU's driver keeps
+ * them: it takes any place for the map, and NULL as address.
+ */
 static bool shape_valid(const struct tensormap *t, uint32_t bytes)
 {
 	uint64_t inner = (uint64_t)t->box[0] * bytes;
@@ -48,8 +51,7 @@ static bool shape_valid(const struct tensormap *t, uint32_t bytes)
 			return false;
 	}
 	for (uint32_t i = 0; i + 1 < t->rank; i++)
-		if (!t->strides[i] || t->strides[i] % stride_align ||
-		    t->strides[i] >= UINT64_C(1) << 40)
+		if (t->strides[i] % stride_align || t->strides[i] >= UINT64_C(1) << 40)
 			return false;
 	if (t->interleave == CU_TENSOR_MAP_INTERLEAVE_NONE && inner % 16)
 		return false;
@@ -80,9 +82,9 @@ API cuTensorMapEncodeTiled(CUtensorMap *tensorMap, CUtensorMapDataType tensorDat
 		.oob_fill = (uint8_t)oobFill,
 	};
 
-	if (!tensorMap || (uint64_t)tensorMap % 64 || !globalAddress || !globalDim || !boxDim ||
-	    !elementStrides || !tensorRank || tensorRank > TENSORMAP_MAX_RANK ||
-	    (tensorRank > 1 && !globalStrides) || !element_bytes(tensorDataType))
+	if (!tensorMap || !globalDim || !boxDim || !elementStrides || !tensorRank ||
+	    tensorRank > TENSORMAP_MAX_RANK || (tensorRank > 1 && !globalStrides) ||
+	    !element_bytes(tensorDataType))
 		return CUDA_ERROR_INVALID_VALUE;
 	if ((unsigned)interleave > CU_TENSOR_MAP_INTERLEAVE_32B ||
 	    (unsigned)swizzle > CU_TENSOR_MAP_SWIZZLE_128B ||

@@ -14,6 +14,7 @@
 #include "softgpu/fatbin.h"
 
 #define IMAGE_MAX_BYTES ((size_t)1 << 30)
+#define PTX_MAJOR_MAX   9u /* of CUDA 13 */
 
 /* Whether [data, data + need) may be read. */
 static bool readable(const void *data, size_t size, size_t need)
@@ -23,11 +24,11 @@ static bool readable(const void *data, size_t size, size_t need)
 	return need <= IMAGE_MAX_BYTES && backing_is_mapped(data, need);
 }
 
-/* The .target of PTX text as a number; 0 if there is none. Skips comments. */
-static uint32_t ptx_target(const char *text, size_t size)
+/* What stands behind a directive that begins a line of PTX text, and where it ends; NULL if none.
+ */
+static const char *ptx_directive(const char *text, size_t size, const char *name)
 {
-	const char *at = memmem(text, size, ".target", 7);
-	const char *end = text + size;
+	const char *end = text + size, *at = memmem(text, size, name, strlen(name));
 
 	while (at) {
 		const char *line = at;
@@ -36,19 +37,38 @@ static uint32_t ptx_target(const char *text, size_t size)
 			line--;
 		while (line < at && isspace((unsigned char)*line))
 			line++;
-		if (line == at)
-			break;
-		at = memmem(at + 7, (size_t)(end - at - 7), ".target", 7);
+		at += strlen(name);
+		if (line + strlen(name) == at)
+			return at;
+		at = memmem(at, (size_t)(end - at), name, strlen(name));
 	}
-	at = at ? memmem(at, (size_t)(end - at), "sm_", 3) : NULL;
-	return at ? (uint32_t)strtoul(at + 3, NULL, 10) : 0;
+	return NULL;
+}
+
+/* The number behind a prefix ("sm_"), digits only; 0 if there is none. */
+static uint32_t ptx_number(const char *at, const char *end, const char *prefix)
+{
+	uint32_t value = 0;
+
+	at = at ? memmem(at, (size_t)(end - at), prefix, strlen(prefix)) : NULL;
+	if (!at)
+		return 0;
+	for (at += strlen(prefix); at < end && isdigit((unsigned char)*at) && value < 100000; at++)
+		value = 10 * value + (uint32_t)(*at - '0');
+	return value;
 }
 
 static enum image_verdict ptx_open(struct image *out, const char *text, size_t size, uint32_t arch,
 				   struct error *err)
 {
-	uint32_t target = ptx_target(text, size);
+	uint32_t target = ptx_number(ptx_directive(text, size, ".target"), text + size, "sm_");
+	uint32_t version = ptx_number(ptx_directive(text, size, ".version"), text + size, " ");
 
+	if (version > PTX_MAJOR_MAX) {
+		error_set(err, ENOEXEC, ERROR_NO_OFFSET,
+			  "PTX of version %u: the newest known is %u", version, PTX_MAJOR_MAX);
+		return IMAGE_VERSION;
+	}
 	if (target > arch) {
 		error_set(err, ENOEXEC, ERROR_NO_OFFSET, "PTX for sm_%u: the device is sm_%u",
 			  target, arch);

@@ -21,6 +21,7 @@ enum image_verdict {
 	IMAGE_INVALID,   /* neither of the three formats, or damaged */
 	IMAGE_NO_BINARY, /* nothing in it for this device */
 	IMAGE_TARGET,    /* PTX for a newer device */
+	IMAGE_VERSION,   /* PTX of a newer version */
 	IMAGE_NO_MEMORY
 };
 

@@ -457,15 +457,23 @@ static bool mappings_find(uint64_t address, uint64_t size, size_t *first)
 
 int space_unmap(uint64_t address, uint64_t size)
 {
-	const struct block *b = block_find(address);
 	size_t first = range_index(address), i = first;
+	uint64_t end;
 
-	if (!size || (address | size) % SPACE_GRANULE || !b || b->kind != BLOCK_RESERVATION ||
-	    size > b->base + b->size - address)
+	if (!size || (address | size) % SPACE_GRANULE ||
+	    __builtin_add_overflow(address, size, &end))
 		return -EINVAL;
-	for (; i < space.range_count && space.ranges[i].base < address + size; i++)
+	/* Reserved all over, by one reservation or several that touch. */
+	for (uint64_t at = address; at < end;) {
+		const struct block *b = block_find(at);
+
+		if (!b || b->kind != BLOCK_RESERVATION)
+			return -EINVAL;
+		at = b->base + b->size;
+	}
+	for (; i < space.range_count && space.ranges[i].base < end; i++)
 		if (space.ranges[i].base < address ||
-		    space.ranges[i].base + space.ranges[i].size > address + size)
+		    space.ranges[i].base + space.ranges[i].size > end)
 			return -EINVAL;
 	while (i-- > first) {
 		struct physical *p = space.ranges[i].physical;

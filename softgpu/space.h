@@ -92,8 +92,7 @@ void space_release(struct physical *p);
 
 /* Maps all of p into a free part of one reservation; no access yet. 0; -EINVAL; -ENOMEM. */
 int space_map(uint64_t address, struct physical *p);
-/* Removes the mappings of a part of one reservation; holes are fine, half mappings not. 0; -EINVAL.
- */
+/* Removes the mappings of reserved addresses; holes are fine, half mappings not. 0; -EINVAL. */
 int space_unmap(uint64_t address, uint64_t size);
 /* Of exactly a row of whole mappings without holes. 0; -EINVAL. */
 int space_set_access(uint64_t address, uint64_t size, bool accessible);

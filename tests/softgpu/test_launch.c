@@ -154,7 +154,9 @@ static void layernorm(void **state)
 				   (from_bf16(row[c]) - mean) / sqrt(variance + 1e-5) * w[c] +
 					   b[c]);
 	}
-	attributes[1].value.clusterDim.x = 2;
+	attributes[1].value.clusterDim.x = 2; /* does not divide the grid */
+	expect(CUDA_ERROR_INVALID_CLUSTER_SIZE, cu.cuLaunchKernelEx(&config, f, NULL, extra));
+	attributes[1].value.clusterDim.x = ROWS;
 	expect(CUDA_ERROR_NOT_SUPPORTED, cu.cuLaunchKernelEx(&config, f, NULL, extra));
 	attributes[1].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
 	attributes[1].value.cooperative = 1;
