@@ -11,7 +11,7 @@
 _Static_assert(CHUNK_BYTES == 64 * THREADS * 16, "64 rounds of 16 bytes a thread");
 
 /* One block a chunk; whoever sees a difference sets the chunk's flag. */
-static const char program[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
+static const char program[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
 			      ".visible .entry kernelab_compare(\n"
 			      ".param .u64 pa,\n.param .u64 pb,\n.param .u64 pflags\n)\n{\n"
 			      ".reg .pred %p<3>;\n.reg .b32 %r<6>;\n.reg .b64 %rd<16>;\n"

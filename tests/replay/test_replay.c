@@ -16,6 +16,7 @@
 
 #include "kernelab/dtype.h"
 #include "lib/base.h"
+#include "replay/process.h"
 #include "replay/replay.h"
 #include "tests/replay/fixture.h"
 
@@ -39,6 +40,14 @@ static void open_result(void)
 	assert_int_equal(result->ends.count, 1);
 }
 
+/* With KERNELAB_TEST_GPU=1 the same on a real device. */
+static bool on_gpu(void)
+{
+	const char *text = getenv("KERNELAB_TEST_GPU");
+
+	return text && !strcmp(text, "1");
+}
+
 static int run(struct replay_options *o)
 {
 	const char *bundles[] = {a_path};
@@ -50,6 +59,8 @@ static int run(struct replay_options *o)
 	o->bundle_count = 1;
 	o->result = result_path;
 	o->progress_fd = -1;
+	if (on_gpu())
+		o->device = REPLAY_DEVICE_GPU;
 	rc = replay_run(o, &summary, &err);
 	if (rc)
 		assert_true(err.message[0]);
@@ -544,5 +555,15 @@ int main(void)
 		T(interruption_leaves_a_valid_result),
 	};
 
+	if (on_gpu()) {
+		struct replay_options o;
+		char *path = NULL, how[200];
+
+		replay_options_init(&o);
+		o.device = REPLAY_DEVICE_GPU;
+		if (driver_choose(&o, &path, how, sizeof(how), NULL))
+			return 77;
+		free(path);
+	}
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
