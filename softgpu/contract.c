@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuses mul + add (and mul + sub) of f32 and f64 into fma as ptxas does by default. Conservative:
- * only where the product is written once and read once in its function, both unguarded and without
- * a rounding modifier, in one basic block, with equal .ftz, no .sat on the product, and the factors
- * unchanged in between. ptxas may fuse more: with it equality is measured, not promised.
+ * Fuses mul + add (and mul + sub) of f32 and f64 into fma as ptxas does by default. What ptxas 13.0
+ * was seen to do for sm_90a, and what is done here:
+ *  - neither has a rounding modifier; .ftz is equal; no .sat and no guard on the product
+ *  - the product is written once, in the add's basic block, and its factors are unchanged since
+ *  - every use of the product is such an add: one other use, and none is fused
+ *  - of two products under one add a singly used one is taken first, then the first operand
+ * Not done here: fusion through a neg between them. ptxas may differ where it rearranges blocks.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -128,7 +131,7 @@ static void note_all(const struct ptx_program *g, struct use *uses, const struct
 
 static bool is_add(const struct instruction *i)
 {
-	return i->code == CODE_LANES && i->contracts && !i->guard &&
+	return i->code == CODE_LANES && i->contracts &&
 	       (i->function == LANE_add_f32 || i->function == LANE_add_f64);
 }
 static bool is_product(const struct instruction *i, const struct instruction *add)
@@ -155,56 +158,92 @@ static void fuse(struct instruction *add, struct instruction *product, bool prod
 	product->code = CODE_NOP;
 }
 
+struct contraction {
+	struct ptx_program *program;
+	const bool *targets; /* of branches */
+	struct use *totals, *uses;
+	uint32_t *chosen; /* of an add: its product's instruction + 1; of a product: how many chose
+			     it */
+};
+
 static bool unchanged(const struct use *uses, uint32_t operand, uint32_t since)
 {
 	return operand & 1 || uses[operand >> 1].last_write <= since + 1;
 }
 
-static bool try_operand(const struct ptx_program *g, const struct use *totals,
-			const struct use *uses, uint32_t pc, uint32_t block, bool first)
+/* The instruction + 1 of the product behind an add's operand, 0 if there is none to fuse. */
+static uint32_t product_behind(const struct contraction *c, const struct instruction *add,
+			       uint32_t operand, uint32_t block)
 {
-	struct instruction *add = &g->contracted[pc], *product;
-	uint32_t operand = first ? add->a : add->b, at;
+	const struct instruction *product;
+	uint32_t at;
 
-	if (operand & 1 || totals[operand >> 1].writes != 1 || totals[operand >> 1].reads != 1)
-		return false;
-	at = uses[operand >> 1].last_write;
+	if (operand & 1 || add->a == add->b || c->totals[operand >> 1].writes != 1)
+		return 0;
+	at = c->uses[operand >> 1].last_write;
 	if (!at || at - 1 < block)
-		return false;
-	product = &g->contracted[at - 1];
-	if (!is_product(product, add) || product->d != operand ||
-	    !unchanged(uses, product->a, at - 1) || !unchanged(uses, product->b, at - 1))
-		return false;
-	fuse(add, product, first);
-	return true;
+		return 0;
+	product = &c->program->code[at - 1];
+	return is_product(product, add) && product->d == operand &&
+			       unchanged(c->uses, product->a, at - 1) &&
+			       unchanged(c->uses, product->b, at - 1)
+		       ? at
+		       : 0;
 }
 
-static void contract_function(struct ptx_program *g, const struct program_function *f,
-			      const bool *targets, struct use *totals, struct use *uses)
+static void choose(struct contraction *c, uint32_t pc, uint32_t block)
 {
+	const struct instruction *add = &c->program->code[pc];
+	uint32_t first = product_behind(c, add, add->a, block);
+	uint32_t second = product_behind(c, add, add->b, block);
+	bool take_second =
+		second &&
+		(!first || (c->totals[add->a >> 1].reads > 1 && c->totals[add->b >> 1].reads == 1));
+	uint32_t product = take_second ? second : first;
+
+	c->chosen[pc] = product;
+	if (product)
+		c->chosen[product - 1]++;
+}
+
+static void contract_function(struct contraction *c, const struct program_function *f)
+{
+	struct ptx_program *g = c->program;
 	uint32_t block = f->start;
 
 	for (uint32_t pc = f->start; pc < f->end; pc++)
-		note_all(g, totals, &g->code[pc], pc);
+		note_all(g, c->totals, &g->code[pc], pc);
 	for (uint32_t pc = f->start; pc < f->end; pc++) {
 		const struct instruction *i = &g->code[pc];
 
-		if (targets[pc])
+		if (c->targets[pc])
 			block = pc;
-		if (is_add(i) && !try_operand(g, totals, uses, pc, block, true))
-			try_operand(g, totals, uses, pc, block, false);
-		note_all(g, uses, i, pc);
+		if (is_add(i))
+			choose(c, pc, block);
+		note_all(g, c->uses, i, pc);
 		if (i->code == CODE_BRANCH || i->code == CODE_CALL)
 			block = pc + 1;
+	}
+	for (uint32_t pc = f->start; pc < f->end; pc++) {
+		const struct instruction *add = &g->code[pc];
+		const struct instruction *product;
+
+		if (!is_add(add) || !c->chosen[pc])
+			continue;
+		product = &g->code[c->chosen[pc] - 1];
+		if (c->chosen[c->chosen[pc] - 1] == c->totals[product->d >> 1].reads)
+			fuse(&g->contracted[pc], &g->contracted[c->chosen[pc] - 1],
+			     add->a == product->d);
 	}
 }
 
 int program_contract(struct ptx_program *g)
 {
 	_cleanup_free_ bool *targets = calloc(g->code_count + 1, sizeof(*targets));
+	_cleanup_free_ uint32_t *chosen = calloc(g->code_count + 1, sizeof(*chosen));
 
 	g->contracted = malloc((g->code_count + 1) * sizeof(*g->contracted));
-	if (!targets || !g->contracted)
+	if (!targets || !chosen || !g->contracted)
 		return -ENOMEM;
 	if (g->code_count)
 		memcpy(g->contracted, g->code, g->code_count * sizeof(*g->code));
@@ -214,14 +253,15 @@ int program_contract(struct ptx_program *g)
 	for (size_t i = 0; i < g->function_count; i++) {
 		const struct program_function *f = &g->functions[i];
 		_cleanup_free_ struct use *totals = NULL, *uses = NULL;
+		struct contraction c = {.program = g, .targets = targets, .chosen = chosen};
 
 		if (!f->defined)
 			continue;
-		totals = calloc(f->slots + 1, sizeof(*totals));
-		uses = calloc(f->slots + 1, sizeof(*uses));
+		c.totals = totals = calloc(f->slots + 1, sizeof(*totals));
+		c.uses = uses = calloc(f->slots + 1, sizeof(*uses));
 		if (!totals || !uses)
 			return -ENOMEM;
-		contract_function(g, f, targets, totals, uses);
+		contract_function(&c, f);
 	}
 	return 0;
 }

@@ -20,7 +20,7 @@ LANES_1(cvt_u16_u32, u32, u32, U16(a))
 LANES_1(cvt_f32_s32, float, s32, (float)a)
 LANES_1(cvt_f32_u32, float, u32, (float)a)
 LANES_1(cvt_f32_f16, float, u32, f16_value(a & 0xffff))
-LANES_1(cvt_f32_bf16, float, u32, f32_canonical(bf16_value(a & 0xffff)))
+LANES_1(cvt_f32_bf16, u32, u32, a << 16) /* ptxas makes it a shift: NaN keep their bits */
 LANES_1(cvt_bf16_f32, u32, float, bf16_nearest(a))
 LANES_1(cvt_f16_f32, u32, float, f16_nearest(a))
 /* The first source is the high half. */

@@ -201,9 +201,9 @@ APPROXIMATE(sin_f32, sin(x))
 APPROXIMATE(cos_f32, cos(x))
 APPROXIMATE(tanh_f32, tanh(x))
 
-/* abs and neg keep NaN payloads: bit operations, as the GPU's operand modifiers are. */
-LANES_1(abs_f32, u32, u32, f32_bits(in(f32_from(a), flags)) & 0x7fffffffu)
-LANES_1(neg_f32, u32, u32, f32_bits(in(f32_from(a), flags)) ^ 0x80000000u)
+/* ptxas makes them additions of -0 (or operand modifiers of the next one): NaN are canonical. */
+LANES_1(abs_f32, float, float, out(f32_from(f32_bits(a) & 0x7fffffffu), flags))
+LANES_1(neg_f32, float, float, out(-a, flags))
 LANES_1(abs_f64, u64, u64, a & 0x7fffffffffffffffull)
 LANES_1(neg_f64, u64, u64, a ^ 0x8000000000000000ull)
 LANES_2(copysign_f32, u32, u32, u32, (a & 0x80000000u) | (b & 0x7fffffffu))

@@ -198,9 +198,9 @@
 	OP("min.NaN.f32 D, A, B;", f32, f32, f32, u32, 0, isnan(a) || isnan(b) ? NAN : smaller(a, \
 		b)) \
 	OP("max.ftz.f32 D, A, B;", f32, f32, f32, u32, 0, -smaller(-flush(a), -flush(b))) \
-	OP("abs.f32 D, A;", u32, u32, u32, u32, 0, a & 0x7fffffff) \
+	OP("abs.f32 D, A;", f32, f32, u32, u32, 0, fabsf(a)) \
 	OP("abs.ftz.f32 D, A;", f32, finite_f32, u32, u32, 0, fabsf(flush(a))) \
-	OP("neg.f32 D, A;", u32, u32, u32, u32, 0, a ^ 0x80000000) \
+	OP("neg.f32 D, A;", f32, f32, u32, u32, 0, -a) \
 	OP("copysign.f32 D, A, B;", u32, u32, u32, u32, 0, (b & 0x7fffffff) | (a & 0x80000000)) \
 	OP("add.f64 D, A, B;", f64, f64, f64, u32, 0, a + b) \
 	OP("add.rm.f64 D, A, B;", f64, f64, f64, u32, 0, directed(FE_DOWNWARD, a + b)) \
@@ -295,7 +295,7 @@
 	OP("cvt.rn.relu.bf16x2.f32 D, A, B;", u32, f32, f32, u32, 0, (u32)narrow(a < 0 ? 0 : a, \
 		8, 7) << 16 | narrow(b < 0 ? 0 : b, 8, 7)) \
 	OP("cvt.f32.f16 D, A;", f32, u16, u32, u32, 0, (f32)wide(a, 5, 10)) \
-	OP("cvt.f32.bf16 D, A;", f32, u16, u32, u32, 0, (f32)wide(a, 8, 7)) \
+	OP("cvt.f32.bf16 D, A;", u32, u16, u32, u32, 0, (u32)a << 16) \
 	OP("cvt.rzi.s32.f16 D, A;", s32, u16, u32, u32, 0, (s32)to_integer((f32)trunc(wide(a, 5, \
 		10)), -0x1p31, 0x1p31 - 1)) \
 	OP("cvt.rna.tf32.f32 D, A;", u32, number_f32, u32, u32, 0, tf32_away(a)) \

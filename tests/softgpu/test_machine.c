@@ -605,6 +605,23 @@ static void contraction(void **state)
 	assert_int_equal(contracted(CONTRACT_MAY, "neg.f32 %f2, %f2; mul.f32 %f4, %f0, %f1;"
 						  "sub.f32 %f3, %f4, %f2;"),
 			 fused);
+	/* Used by two additions: both are fused; a guarded one, too. */
+	assert_int_equal(contracted(CONTRACT_MAY,
+				    "mul.f32 %f4, %f0, %f1; add.f32 %f3, %f4, %f2;"
+				    "add.f32 %f5, %f4, %f0; st.global.b32 [%in], %f5;"),
+			 fused);
+	assert_int_equal(contracted(CONTRACT_MAY, "setp.eq.s32 %p0, %t, 0; mul.f32 %f4, %f0, %f1;"
+						  "@%p0 add.f32 %f3, %f4, %f2;"),
+			 fused);
+	/* Of two products the first operand's is fused. */
+	assert_int_equal(contracted(CONTRACT_MAY,
+				    "mul.f32 %f4, %f0, %f1; mul.f32 %f5, %f2, 0f3F800000;"
+				    "add.f32 %f3, %f4, %f5;"),
+			 fused);
+	assert_int_equal(contracted(CONTRACT_MAY,
+				    "mul.f32 %f4, %f0, %f1; mul.f32 %f5, %f2, 0f3F800000;"
+				    "add.f32 %f3, %f5, %f4;"),
+			 0);
 	/* The product is needed elsewhere, or a factor changes in between: not fused. */
 	assert_int_equal(contracted(CONTRACT_MAY, "mul.f32 %f4, %f0, %f1; add.f32 %f3, %f4, %f2;"
 						  "st.global.b32 [%in], %f4;"),
