@@ -133,11 +133,15 @@ struct address_span {
 };
 typedef void span_function(const uint64_t *addresses, uint32_t mask, struct address_span *out);
 
+/* d = a in the lanes of the mask, b in the others. 32 or 64 bits a lane; d may be a or b. */
+typedef void blend_function(void *d, const void *a, const void *b, uint32_t mask);
+
 struct lane_table {
 	const char *name;
 	lane_function *functions[LANE_FUNCTION_COUNT];
 	compare_function *compares[COMPARE_FUNCTION_COUNT];
 	span_function *span;
+	blend_function *blend32, *blend64;
 };
 
 /* Table i of those that this CPU can run, best first: avx512, avx2, baseline. NULL at the end. */

@@ -21,6 +21,7 @@ LANE_FUNCTIONS(X)
 COMPARE_FUNCTIONS(X)
 #undef X
 span_function LANES_NAME(span);
+blend_function LANES_NAME(blend32), LANES_NAME(blend64);
 extern const struct lane_table LANES_TABLE;
 
 /* Iterations do not depend on each other, although d may be one of the sources. */

@@ -301,6 +301,8 @@ const struct lane_table LANES_TABLE = {
 #undef X
 		},
 	.span = LANES_NAME(span),
+	.blend32 = LANES_NAME(blend32),
+	.blend64 = LANES_NAME(blend64),
 	.compares =
 		{
 #define X(name) LANES_NAME(name),

@@ -168,6 +168,7 @@ static inline double exp2_double(double x)
 	double magic = 6755399441055744.0; /* 1.5 * 2^52: adding it rounds to an integer */
 	double shifted = x + magic, n = shifted - magic, f = x - n, p = c[13], scale;
 
+#pragma GCC unroll 13
 	for (int i = 12; i >= 0; i--)
 		p = p * f + c[i];
 	scale = f64_from((f64_bits(shifted) + 1023) << 52); /* low bits of `shifted` are n */

@@ -363,6 +363,22 @@ void LANES_NAME(span)(const uint64_t *addresses, uint32_t mask, struct address_s
 	*out = (struct address_span){low, high, bits};
 }
 
+/* ---- masks ---- */
+void LANES_NAME(blend32)(void *dv, const void *av, const void *bv, uint32_t mask)
+{
+	u32 *d = dv;
+	const u32 *a = av, *b = bv;
+
+	EACH_LANE d[l] = mask >> l & 1 ? a[l] : b[l];
+}
+void LANES_NAME(blend64)(void *dv, const void *av, const void *bv, uint32_t mask)
+{
+	u64 *d = dv;
+	const u64 *a = av, *b = bv;
+
+	EACH_LANE d[l] = mask >> l & 1 ? a[l] : b[l];
+}
+
 /* ---- setp ---- */
 #define COMPARE_LOOP(expression)             \
 	EACH_LANE                            \

@@ -44,6 +44,33 @@ static enum machine_fault_kind fail(struct machine *m, enum machine_fault_kind k
 	return kind;
 }
 
+/* Beyond what any GPU has, so that no launch takes the host's memory. */
+#define SHARED_BYTES_MAX (1u << 20)   /* a block */
+#define LOCAL_BYTES_MAX  (512u << 10) /* a thread */
+#define SLOT_BYTES_MAX   (2ull << 30) /* registers of a block */
+
+static bool check_memory(struct machine *m)
+{
+	const struct ptx_program *g = m->program;
+	uint64_t warps = (m->threads + WARP_LANES - 1) / WARP_LANES;
+	uint64_t shared = (uint64_t)g->dynamic_base + m->launch->dynamic_shared_bytes;
+	char text[120];
+
+	if (shared > SHARED_BYTES_MAX)
+		snprintf(text, sizeof(text), "%llu bytes of shared memory, %u are the most",
+			 (unsigned long long)shared, SHARED_BYTES_MAX);
+	else if (g->local_bytes > LOCAL_BYTES_MAX)
+		snprintf(text, sizeof(text), "%u bytes of local memory a thread, %u are the most",
+			 g->local_bytes, LOCAL_BYTES_MAX);
+	else if (warps * g->frame_slots * SLOT_BYTES > SLOT_BYTES_MAX)
+		snprintf(text, sizeof(text), "%u register slots a warp are too many",
+			 g->frame_slots);
+	else
+		return true;
+	fail(m, MACHINE_UNSUPPORTED, text);
+	return false;
+}
+
 static bool check_launch(struct machine *m)
 {
 	const struct machine_launch *l = m->launch;
@@ -64,7 +91,7 @@ static bool check_launch(struct machine *m)
 		return false;
 	}
 	m->threads = (uint32_t)threads;
-	return true;
+	return check_memory(m);
 }
 
 static void *aligned_zeros(size_t count, size_t size)

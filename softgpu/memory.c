@@ -287,6 +287,16 @@ bool run_store(const struct run *r, uint32_t mask)
 
 	if (!run_resolve(r, mask, bytes * i->count, true, host))
 		return false;
+	if (!i->wide && bytes == 4 && i->count == 1) {
+		const uint32_t *s = run_slot(r, r->m->program->extras[i->extras]);
+
+		for (uint32_t left = mask; left; left &= left - 1) {
+			unsigned l = (unsigned)__builtin_ctz(left);
+
+			memcpy(host[l], &s[l], 4);
+		}
+		return true;
+	}
 	for (uint32_t left = mask; left; left &= left - 1) {
 		unsigned l = (unsigned)__builtin_ctz(left);
 

@@ -260,23 +260,15 @@ static void run_set(const struct run *r, uint32_t mask)
 static void run_select(const struct run *r, uint32_t mask)
 {
 	const struct instruction *i = r->i;
-	uint32_t p = run_predicate(r, i->c);
+	const struct lane_table *t = r->m->lanes;
+	blend_function *blend = i->wide ? t->blend64 : t->blend32;
+	void *d = run_slot(r, i->d);
+	uint64_t values[WARP_LANES] __attribute__((aligned(64)));
+	bool whole = mask == r->w->live;
 
-	if (i->wide) {
-		const uint64_t *a = run_slot(r, i->a), *b = run_slot(r, i->b);
-		uint64_t values[WARP_LANES];
-
-		for (unsigned l = 0; l < WARP_LANES; l++)
-			values[l] = p >> l & 1 ? a[l] : b[l];
-		run_write64(r, i->d, values, mask);
-	} else {
-		const uint32_t *a = run_slot(r, i->a), *b = run_slot(r, i->b);
-		uint32_t values[WARP_LANES];
-
-		for (unsigned l = 0; l < WARP_LANES; l++)
-			values[l] = p >> l & 1 ? a[l] : b[l];
-		run_write32(r, i->d, values, mask);
-	}
+	blend(whole ? d : values, run_slot(r, i->a), run_slot(r, i->b), run_predicate(r, i->c));
+	if (!whole)
+		blend(d, values, d, mask);
 }
 
 static void run_predicate_logic(const struct run *r, uint32_t mask)

@@ -95,18 +95,16 @@ static inline void run_set_predicate(const struct run *r, uint32_t operand, uint
 static inline void run_write32(const struct run *r, uint32_t operand, const uint32_t *values,
 			       uint32_t mask)
 {
-	uint32_t *d = run_slot(r, operand);
+	void *d = run_slot(r, operand);
 
-	for (unsigned l = 0; l < WARP_LANES; l++)
-		d[l] = mask >> l & 1 ? values[l] : d[l];
+	r->m->lanes->blend32(d, values, d, mask);
 }
 static inline void run_write64(const struct run *r, uint32_t operand, const uint64_t *values,
 			       uint32_t mask)
 {
-	uint64_t *d = run_slot(r, operand);
+	void *d = run_slot(r, operand);
 
-	for (unsigned l = 0; l < WARP_LANES; l++)
-		d[l] = mask >> l & 1 ? values[l] : d[l];
+	r->m->lanes->blend64(d, values, d, mask);
 }
 
 /*

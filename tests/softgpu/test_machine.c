@@ -198,6 +198,24 @@ static void stopped(void **state)
 	ptx_module_free(m);
 }
 
+/* Sizes that no GPU has end the launch before anything is allocated. */
+static void too_much_memory(void **state)
+{
+	static const char *const texts[] = {
+		".entry k() { .shared .b8 s[2147483647]; ret; }",
+		".entry k() { .local .b8 s[2147483647]; ret; }",
+	};
+
+	for (unsigned i = 0; i < ARRAY_LENGTH(texts); i++) {
+		_cleanup_free_ char *text =
+			text_format(".version 8.0\n.target sm_80\n.address_size 64\n%s", texts[i]);
+		struct job j = {0};
+
+		assert_int_equal(job_run(&j, text), MACHINE_UNSUPPORTED);
+		has(j.fault.message, "are the most");
+	}
+}
+
 /* One warp waits for what the other writes: nobody starves. */
 static void spinning(void **state)
 {
@@ -671,14 +689,15 @@ int main(void)
 		cmocka_unit_test(early_exit),    cmocka_unit_test(inline_scopes),
 		cmocka_unit_test(out_of_bounds), cmocka_unit_test(misaligned),
 		cmocka_unit_test(deadlock),      cmocka_unit_test(quota_and_trap),
-		cmocka_unit_test(stopped),       cmocka_unit_test(spinning),
-		cmocka_unit_test(shuffles),      cmocka_unit_test(votes),
-		cmocka_unit_test(barriers),      cmocka_unit_test(atomics),
-		cmocka_unit_test(spaces),        cmocka_unit_test(narrow_loads),
-		cmocka_unit_test(scattered),     cmocka_unit_test(async_copies),
-		cmocka_unit_test(calls),         cmocka_unit_test(matrices),
-		cmocka_unit_test(matrix_copies), cmocka_unit_test(assertion),
-		cmocka_unit_test(contraction),   cmocka_unit_test(seeds),
+		cmocka_unit_test(stopped),       cmocka_unit_test(too_much_memory),
+		cmocka_unit_test(spinning),      cmocka_unit_test(shuffles),
+		cmocka_unit_test(votes),         cmocka_unit_test(barriers),
+		cmocka_unit_test(atomics),       cmocka_unit_test(spaces),
+		cmocka_unit_test(narrow_loads),  cmocka_unit_test(scattered),
+		cmocka_unit_test(async_copies),  cmocka_unit_test(calls),
+		cmocka_unit_test(matrices),      cmocka_unit_test(matrix_copies),
+		cmocka_unit_test(assertion),     cmocka_unit_test(contraction),
+		cmocka_unit_test(seeds),
 	};
 
 	return cmocka_run_group_tests_name("softgpu machine", tests, NULL, NULL);

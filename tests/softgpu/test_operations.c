@@ -94,6 +94,7 @@ static uint64_t odd_bits(uint64_t *random)
 static void builds_compare_alike(void **state)
 {
 	static uint64_t s[2][32] __attribute__((aligned(64)));
+	static uint64_t b[2][32] __attribute__((aligned(64)));
 	const struct lane_table *first = lanes_available(0), *t;
 	uint64_t random = 999;
 
@@ -115,6 +116,12 @@ static void builds_compare_alike(void **state)
 
 			for (unsigned i = 0; i < 32; i++)
 				s[0][i] = test_random(&random);
+			first->blend64(b[0], s[0], s[1], mask);
+			t->blend64(b[1], s[0], s[1], mask);
+			assert_memory_equal(b[0], b[1], sizeof(b[0]));
+			first->blend32(b[0], s[0], s[1], mask);
+			t->blend32(b[1], s[0], s[1], mask);
+			assert_memory_equal(b[0], b[1], sizeof(b[0]));
 			first->span(s[0], mask, &x);
 			t->span(s[0], mask, &y);
 			assert_true(x.low == y.low && x.high == y.high && x.bits == y.bits);
