@@ -177,9 +177,9 @@ static bool case_testable(const struct result_case *c, const struct trials *t, s
 	return false;
 }
 
-/* Rule 0: failures, unwritten elements, writes outside. True if it fired. */
-static bool rule_valid(const struct record_family *f, const struct result_case *c,
-		       const struct trials *t, struct outcome *o)
+/* Rule 0: failures, unwritten elements, writes outside; the step of the whole launch. */
+static struct step rule_valid(const struct record_family *f, const struct result_case *c,
+			      const struct trials *t, struct outcome *o)
 {
 	const struct record_trial *b = t->failed[SIDE_B], *worst = NULL;
 
@@ -188,7 +188,7 @@ static bool rule_valid(const struct record_family *f, const struct result_case *
 		      "B ends with a %s where A runs through (%s trial %" PRIu32 "): %s",
 		      trial_status_name(b->status), trial_kind_name(b->kind), b->index,
 		      text_or(b->reason, "no reason given"));
-		return true;
+		return step_of(1, 0, "a trial of B failed where A runs through");
 	}
 	for (uint32_t i = 0; i < t->poison_count; i++) {
 		b = t->poisons[SIDE_B][i];
@@ -203,16 +203,17 @@ static bool rule_valid(const struct record_family *f, const struct result_case *
 		      " (output %s)",
 		      worst->unwritten_bytes, worst->unwritten_address,
 		      address_name(f, c->record, worst->unwritten_address));
-		return true;
+		return step_of((double)worst->unwritten_bytes, 0, "bytes that B leaves unwritten");
 	}
 	worst = stray_trial(c, SIDE_B);
 	if (worst && !stray_trial(c, SIDE_A)) {
 		found(o, "writes outside", 2,
 		      "B changes %" PRIu64 " bytes outside A's outputs, first at 0x%" PRIx64,
 		      worst->stray_bytes, worst->stray_address);
-		return true;
+		return step_of((double)worst->stray_bytes, 0,
+			       "bytes that B changes outside A's outputs");
 	}
-	return false;
+	return step_of(0, 0, t->poison_count ? NULL : "no poisoned pair of trials counted");
 }
 
 /* One output under judgement. */
@@ -265,17 +266,19 @@ static int compare_pair(const struct job *j, const struct record_trial *a,
 {
 	struct metrics m;
 	struct outcome o;
+	struct chain chain = v->chain;
 	int e = contents_compare(j->result->bundle, v->extent, v->dtype, content_of(a, j->extent),
 				 content_of(b, j->extent), j->a_all, j->a_count, j->buffers, &m,
 				 err);
 
 	if (e)
 		return e;
-	metrics_judge(&m, v->note, j->a_count > 0, &o);
+	metrics_judge(&m, v->note, j->a_count > 0, &chain, &o);
 	if (v->outcome.bucket && outcome_compare(&o, &v->outcome) <= 0)
 		return 0;
 	v->metrics = m;
 	v->outcome = o;
+	v->chain = chain;
 	return 0;
 }
 
@@ -325,13 +328,24 @@ static void collect_hull(struct job *j)
 		j->a_all[j->a_count++] = content_of(t->poisons[SIDE_A][i], j->extent);
 }
 
+static struct step ask_determinism(const struct trials *t, bool a_varies, uint32_t different)
+{
+	if (a_varies)
+		return (struct step){.note = "A itself varies from run to run"};
+	if (t->repeat_count[SIDE_A] < 2 || t->repeat_count[SIDE_B] < 2)
+		return (struct step){.note = "a single repeat"};
+	return step_of(different, 0, NULL);
+}
+
 /* The metrics stay; rule 0 or 2 replaces what the figures alone would say. */
 static void judge_trials(const struct job *j, bool poison, struct output_verdict *v)
 {
 	const struct trials *t = j->trials;
 	uint32_t different = repeats_different(t, SIDE_B, j->extent);
 
+	v->chain.steps[RULE_DETERMINISM] = ask_determinism(t, j->a_count > 0, different);
 	if (poison && !j->a_count && !different && !poisons_equal(t, SIDE_B, j->extent)) {
+		v->chain.steps[RULE_VALID] = step_of(1, 0, "B's result depends on poison");
 		found(&v->outcome, "depends on poison", 1,
 		      "B's result depends on what the output held before, A's does not");
 		return;
@@ -354,6 +368,8 @@ static void judge_trials(const struct job *j, bool poison, struct output_verdict
 	}
 	if (j->a_count && v->outcome.bucket == 1) {
 		/* Equal by luck in one pair; A itself has no one answer. */
+		v->chain.steps[RULE_BITS] =
+			(struct step){STEP_PASSED, 0, 0, "equal by chance: A varies"};
 		v->outcome.bucket = 2;
 		v->outcome.rule = RULE_MAGNITUDE;
 		v->outcome.provisional = true;
@@ -387,6 +403,7 @@ static void output_damaged(struct case_verdict *v, struct output_verdict *o,
 	v->damaged = true;
 	o->outcome = (struct outcome){
 		.bucket = 3, .unproven = true, .rule = RULE_UNPROVEN, .tag = "damaged result"};
+	o->chain.steps[RULE_UNPROVEN] = step_of(1, 0, "contents are missing or damaged");
 	snprintf(o->outcome.evidence, sizeof(o->outcome.evidence), "the result is damaged: %.300s",
 		 err->message);
 }
@@ -414,6 +431,7 @@ static int decide_outputs(const struct result *r, const struct record_family *f,
 		o->extent = &c->extents.items[i];
 		o->name = output_name(f, o->extent);
 		o->dtype = contents_dtype(o->extent, &o->note);
+		o->chain.steps[RULE_VALID] = v->chain.steps[RULE_VALID];
 		j.extent = i;
 		e = output_decide(&j, o, &damage);
 		if (e == -ENOMEM)
@@ -458,6 +476,7 @@ static void mark_unexecuted(const struct result *r, const struct record_config *
 		 "replay it on a GPU");
 	if (outcome_compare(&o, &v->outcome) <= 0)
 		return;
+	v->chain.steps[RULE_UNPROVEN] = step_of(1, 0, "machine code differs and was not executed");
 	v->outcome = o;
 	v->worst_output = v->output_count;
 }
@@ -488,10 +507,12 @@ int case_decide(const struct result *r, const struct result_config *config,
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	take_times(v, &t);
 	if (case_testable(c, &t, &v->outcome)) {
-		rule_valid(config->family, c, &t, &v->outcome);
+		v->chain.steps[RULE_VALID] = rule_valid(config->family, c, &t, &v->outcome);
 		e = decide_outputs(r, config->family, &t, buffers, v, err);
 		take_worst(v, &t);
 		mark_unexecuted(r, config->record, v);
+	} else {
+		v->chain.steps[RULE_UNPROVEN] = step_of(1, 0, "the launch could not be tested");
 	}
 	free(t.memory);
 	if (e)
@@ -504,4 +525,9 @@ void case_verdict_clear(struct case_verdict *v)
 	free(v->outputs);
 	v->outputs = NULL;
 	v->output_count = 0;
+}
+
+const struct chain *case_chain(const struct case_verdict *v)
+{
+	return v->worst_output < v->output_count ? &v->outputs[v->worst_output].chain : &v->chain;
 }

@@ -6,30 +6,7 @@
 #include "analyze/contents.h"
 #include "analyze/metrics.h"
 #include "analyze/result.h"
-
-/*
- * The rules in the order in which they fire: R(id, number in reports, name)
- * INTEGER is the row "int, bool, index" of the table of types: exact or 3.
- */
-#define RULES(R)                                            \
-	R(VALID, "0", "validity")                           \
-	R(BITS, "1", "bits")                                \
-	R(DETERMINISM, "2", "determinism")                  \
-	R(CLASSES, "3", "classes")                          \
-	R(INTEGER, "int", "integer output")                 \
-	R(MAGNITUDE, "9", "magnitude, provisional limits")  \
-	R(FREQUENCY, "9f", "frequency, provisional limits") \
-	R(UNPROVEN, "-", "unproven")
-
-enum rule {
-#define R(id, number, name) RULE_##id,
-	RULES(R)
-#undef R
-		RULE_COUNT
-};
-
-const char *rule_number(enum rule r); /* "0", …, "-"; static storage */
-const char *rule_name(enum rule r);
+#include "analyze/rule.h"
 
 /* What was decided. bucket 0: not tested, evidence says why. */
 struct outcome {
@@ -54,13 +31,16 @@ struct output_verdict {
 	const char *note; /* NULL, or why dtype is not the extent's own */
 	struct metrics metrics;
 	struct outcome outcome;
+	struct chain chain; /* of the worst pair of trials, as metrics are */
 };
 
 struct case_verdict {
 	const struct result *result;
 	const struct record_case *record;
 	struct outcome outcome;
-	bool damaged;                          /* contents are missing or damaged in the result */
+	struct chain
+		chain; /* what concerns the launch as a whole: validity, or why it is unproven */
+	bool damaged;  /* contents are missing or damaged in the result */
 	uint32_t repeats[SIDE_COUNT], poisons; /* trials that counted; poisons: pairs */
 	double time_us[SIDE_COUNT];            /* least kernel time of the repeats; 0 unknown */
 	struct output_verdict *outputs;
@@ -78,8 +58,14 @@ int case_decide(const struct result *r, const struct result_config *config,
 		struct case_verdict *v, struct error *err);
 void case_verdict_clear(struct case_verdict *v);
 
-/* Judges one output's figures by rules 1, 3, int and 9. Pure. o->bucket 1 if nothing differs. */
+/* The chain behind v->outcome: the worst output's, else the launch's own. */
+const struct chain *case_chain(const struct case_verdict *v);
+
+/*
+ * Judges one output's figures by rules 1, 3, int and 9, and sets their steps in *chain (the others
+ * are left alone). Pure. o->bucket 1 if nothing differs.
+ */
 void metrics_judge(const struct metrics *m, const char *note, bool nondeterministic,
-		   struct outcome *o);
+		   struct chain *chain, struct outcome *o);
 
 #endif

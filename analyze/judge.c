@@ -1,33 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Rules 1, 3, int and 9: from an output's figures to a bucket and a sentence. */
+/* Rules 1, 3, int and 9: from an output's figures to steps, a bucket and a sentence. */
 #include "analyze/decide.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "analyze/thresholds.h"
-
-const char *rule_number(enum rule r)
-{
-	static const char *const numbers[RULE_COUNT] = {
-#define R(id, number, name) number,
-		RULES(R)
-#undef R
-	};
-
-	return (unsigned)r < RULE_COUNT ? numbers[r] : "?";
-}
-
-const char *rule_name(enum rule r)
-{
-	static const char *const names[RULE_COUNT] = {
-#define R(id, number, name) name,
-		RULES(R)
-#undef R
-	};
-
-	return (unsigned)r < RULE_COUNT ? names[r] : "?";
-}
 
 static int badness(const struct outcome *o)
 {
@@ -100,18 +78,9 @@ static void judge_integers(const struct metrics *m, struct outcome *o)
 	char at[128];
 
 	element_text(at, sizeof(at), m->dtype, &m->first_difference);
+	o->bucket = 3;
 	o->rule = RULE_INTEGER;
 	o->severity = (double)m->differing / (double)m->elements;
-	if (o->nondeterministic && !m->beyond) {
-		o->bucket = 2;
-		o->provisional = true;
-		snprintf(o->evidence, sizeof(o->evidence),
-			 "%" PRIu64 " of %" PRIu64
-			 " elements differ, each within what repeats of A give",
-			 m->differing, m->elements);
-		return;
-	}
-	o->bucket = 3;
 	snprintf(o->evidence, sizeof(o->evidence),
 		 "integer output differs: %" PRIu64 " of %" PRIu64 " elements; first %s",
 		 m->differing, m->elements, at);
@@ -131,48 +100,55 @@ static void judge_bytes(const struct metrics *m, const char *note, struct outcom
 		 note ? note : "unknown element type");
 }
 
-/* Share of elements a step apart, where a step is more than rounding noise: narrow types only. */
-static bool judge_frequency(const struct metrics *m, struct outcome *o)
-{
-	uint64_t n = m->elements - m->zero_both;
-	double share = n ? (double)m->steps / (double)n : 0, limit = threshold(THRESHOLD_FLIPS);
-
-	if (dtype_bytes(m->dtype) >= 4 || !n)
-		return false;
-	if (o->nondeterministic)
-		limit += threshold(THRESHOLD_FLIPS_RUN) * (double)m->varying / (double)n;
-	if (share_lower_bound(m->steps, n, 3.09) <= limit) /* 99.9 %, one-sided */
-		return false;
-	o->bucket = 3;
-	o->rule = RULE_FREQUENCY;
-	o->severity = share / limit;
-	snprintf(o->evidence, sizeof(o->evidence),
-		 "%.3g %% of %" PRIu64 " %s elements that are not zero are another number, most by "
-		 "little; provisional limit %.3g %%",
-		 100 * share, n, dtype_name(m->dtype), 100 * limit);
-	return true;
-}
-
 static void judge_magnitude(const struct metrics *m, struct outcome *o)
 {
 	char at[128];
 
+	element_text(at, sizeof(at), m->dtype, &m->top[0]);
+	o->bucket = 3;
 	o->provisional = true;
 	o->rule = RULE_MAGNITUDE;
 	o->severity = m->max_ratio;
-	if (m->max_ratio > 1) {
-		element_text(at, sizeof(at), m->dtype, &m->top[0]);
-		o->bucket = 3;
+	snprintf(o->evidence, sizeof(o->evidence),
+		 "%" PRIu64 " of %" PRIu64
+		 " elements are beyond the provisional allowance, the worst %.3g times; %s",
+		 m->beyond, m->elements, m->max_ratio, at);
+}
+
+static double flip_share(const struct metrics *m)
+{
+	return (double)m->steps / (double)(m->elements - m->zero_both);
+}
+
+static void judge_frequency(const struct metrics *m, const struct step *step, struct outcome *o)
+{
+	o->bucket = 3;
+	o->provisional = true;
+	o->rule = RULE_FREQUENCY;
+	o->severity = flip_share(m) / step->limit;
+	snprintf(o->evidence, sizeof(o->evidence),
+		 "%.3g %% of %" PRIu64 " %s elements that are not zero are another number, most by "
+		 "little; provisional limit %.3g %%",
+		 100 * flip_share(m), m->elements - m->zero_both, dtype_name(m->dtype),
+		 100 * step->limit);
+}
+
+/* Bits differ, and no rule has anything against it. */
+static void judge_small(const struct metrics *m, struct outcome *o)
+{
+	o->bucket = 2;
+	o->provisional = true;
+	o->rule = RULE_MAGNITUDE;
+	o->severity = m->max_ratio;
+	if (!dtype_is_float(m->dtype)) {
+		o->rule = RULE_INTEGER;
+		o->severity = (double)m->differing / (double)m->elements;
 		snprintf(o->evidence, sizeof(o->evidence),
 			 "%" PRIu64 " of %" PRIu64
-			 " elements are beyond the provisional allowance, "
-			 "the worst %.3g times; %s",
-			 m->beyond, m->elements, m->max_ratio, at);
+			 " elements differ, each within what repeats of A give",
+			 m->differing, m->elements);
 		return;
 	}
-	if (judge_frequency(m, o))
-		return;
-	o->bucket = 2;
 	snprintf(o->evidence, sizeof(o->evidence),
 		 "%" PRIu64 " of %" PRIu64 " elements differ, max |d| %.3g, at most %.2g of the "
 		 "provisional allowance%s",
@@ -180,30 +156,100 @@ static void judge_magnitude(const struct metrics *m, struct outcome *o)
 		 m->ftz ? "; some denormals are flushed on one side only" : "");
 }
 
-void metrics_judge(const struct metrics *m, const char *note, bool nondeterministic,
-		   struct outcome *o)
+static void judge_bits(const struct metrics *m, struct outcome *o)
 {
-	*o = (struct outcome){.bucket = 1, .rule = RULE_BITS, .nondeterministic = nondeterministic};
+	const char *what = !m->payload     ? "the sign of zero"
+			   : !m->zero_sign ? "the payload of NaNs"
+					   : "the payload of NaNs and the sign of zero";
+
+	o->bucket = 1;
+	o->rule = RULE_BITS;
 	if (!m->differing)
 		return;
-	if (m->dtype == DTYPE_UNKNOWN) {
-		judge_bytes(m, note, o);
-	} else if (!dtype_is_float(m->dtype)) {
-		judge_integers(m, o);
-	} else if (m->payload + m->zero_sign == m->differing) {
-		o->bucket = 2;
-		o->tag = !m->payload     ? "sign of zero"
-			 : !m->zero_sign ? "NaN payload"
-					 : "NaN payload, zero sign";
-		snprintf(o->evidence, sizeof(o->evidence),
-			 "only %s differs, on %" PRIu64 " of %" PRIu64 " elements",
-			 !m->payload     ? "the sign of zero"
-			 : !m->zero_sign ? "the payload of NaNs"
-					 : "the payload of NaNs and the sign of zero",
-			 m->differing, m->elements);
-	} else if (m->class_changes) {
-		judge_classes(m, o);
-	} else {
-		judge_magnitude(m, o);
+	o->bucket = 2;
+	o->tag = !m->payload     ? "sign of zero"
+		 : !m->zero_sign ? "NaN payload"
+				 : "NaN payload, zero sign";
+	snprintf(o->evidence, sizeof(o->evidence),
+		 "only %s differs, on %" PRIu64 " of %" PRIu64 " elements", what, m->differing,
+		 m->elements);
+}
+
+/* Rule 1 is the one that fires on what it does not find. */
+static struct step ask_bits(const struct metrics *m)
+{
+	struct step s = {STEP_PASSED, (double)m->differing, 0, NULL};
+
+	if (m->payload + m->zero_sign == m->differing) {
+		s.state = STEP_FIRED;
+		s.note = m->differing ? "only payloads of NaNs or signs of zeros" : NULL;
 	}
+	return s;
+}
+
+/* Share of elements a step apart, where a step is more than rounding noise: narrow types only. */
+static struct step ask_frequency(const struct metrics *m, bool nondeterministic)
+{
+	uint64_t n = m->elements - m->zero_both;
+	double limit = threshold(THRESHOLD_FLIPS);
+
+	if (dtype_bytes(m->dtype) >= 4)
+		return (struct step){.note = "f32 and f64: nearly every element may be another"};
+	if (!n)
+		return (struct step){.note = "all elements are zero on both sides"};
+	if (nondeterministic)
+		limit += threshold(THRESHOLD_FLIPS_RUN) * (double)m->varying / (double)n;
+	return step_of(share_lower_bound(m->steps, n, 3.09), limit, /* 99.9 %, one-sided */
+		       NULL);
+}
+
+/* Asks every rule that the output's type has an answer to, whatever the others found. */
+static void ask_all(const struct metrics *m, const char *note, bool nondeterministic,
+		    struct chain *c)
+{
+	struct step *s = c->steps;
+	bool is_float = dtype_is_float(m->dtype), known = m->dtype != DTYPE_UNKNOWN;
+	const char *why = is_float ? "the output is floating point"
+			  : known  ? "the output is of integers"
+				   : "the element type is not known";
+
+	s[RULE_BITS] = ask_bits(m);
+	s[RULE_INTEGER] = (struct step){.note = why};
+	s[RULE_CLASSES] = s[RULE_MAGNITUDE] = s[RULE_FREQUENCY] = s[RULE_INTEGER];
+	s[RULE_UNPROVEN] = (struct step){.state = STEP_PASSED};
+	if (is_float) {
+		s[RULE_CLASSES] = step_of((double)m->class_changes, 0, NULL);
+		s[RULE_MAGNITUDE] = step_of(m->max_ratio, 1, NULL);
+		s[RULE_FREQUENCY] = ask_frequency(m, nondeterministic);
+	} else if (known) {
+		s[RULE_INTEGER] = nondeterministic ? step_of((double)m->beyond, 0,
+							     "beyond the range of A's repeats")
+						   : step_of((double)m->differing, 0, NULL);
+	} else {
+		s[RULE_UNPROVEN] = step_of((double)m->differing, 0,
+					   note ? note : "bytes of unknown meaning differ");
+	}
+}
+
+void metrics_judge(const struct metrics *m, const char *note, bool nondeterministic,
+		   struct chain *chain, struct outcome *o)
+{
+	const struct step *s = chain->steps;
+
+	*o = (struct outcome){.nondeterministic = nondeterministic};
+	ask_all(m, note, nondeterministic, chain);
+	if (s[RULE_BITS].state == STEP_FIRED)
+		judge_bits(m, o);
+	else if (s[RULE_UNPROVEN].state == STEP_FIRED)
+		judge_bytes(m, note, o);
+	else if (s[RULE_CLASSES].state == STEP_FIRED)
+		judge_classes(m, o);
+	else if (s[RULE_INTEGER].state == STEP_FIRED)
+		judge_integers(m, o);
+	else if (s[RULE_MAGNITUDE].state == STEP_FIRED)
+		judge_magnitude(m, o);
+	else if (s[RULE_FREQUENCY].state == STEP_FIRED)
+		judge_frequency(m, &s[RULE_FREQUENCY], o);
+	else
+		judge_small(m, o);
 }

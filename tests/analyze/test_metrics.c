@@ -211,7 +211,7 @@ static int judge_floats(const float *a, const float *b, size_t n, struct metrics
 	metrics_begin(m, DTYPE_F32);
 	metrics_add(m, s, a, b, n, 0, NULL);
 	metric_scratch_free(s);
-	metrics_judge(m, NULL, false, o);
+	metrics_judge(m, NULL, false, &(struct chain){0}, o);
 	return o->bucket;
 }
 
@@ -332,7 +332,7 @@ static void judge_bf16(const uint16_t *a, const uint16_t *b, size_t n, struct ou
 	metrics_begin(&m, DTYPE_BF16);
 	metrics_add(&m, s, a, b, n, 0, NULL);
 	metric_scratch_free(s);
-	metrics_judge(&m, NULL, false, o);
+	metrics_judge(&m, NULL, false, &(struct chain){0}, o);
 }
 
 /* The same f32 sums rounded to bf16: few flips are noise, many are a wrong rounding. */
@@ -387,13 +387,13 @@ static void test_huge_doubles(void **state)
 	b[9] *= 1 + 1e-6;
 	metrics_begin(&m, DTYPE_F64);
 	metrics_add(&m, s, a, b, ROWS, 0, NULL);
-	metrics_judge(&m, NULL, false, &o);
+	metrics_judge(&m, NULL, false, &(struct chain){0}, &o);
 	assert_int_equal(o.bucket, 3);
 	b[9] = a[9] * (1 + 0x1p-50);
 	metrics_begin(&m, DTYPE_F64);
 	metrics_add(&m, s, a, b, ROWS, 0, NULL);
 	metric_scratch_free(s);
-	metrics_judge(&m, NULL, false, &o);
+	metrics_judge(&m, NULL, false, &(struct chain){0}, &o);
 	assert_int_equal(o.bucket, 2);
 }
 
@@ -434,19 +434,19 @@ static void test_hull(void **state)
 		metric_hull_add(&h, DTYPE_F32, runs[k], N, value);
 	metrics_begin(&m, DTYPE_F32);
 	metrics_add(&m, s, runs[0], b, N, 0, &h);
-	metrics_judge(&m, NULL, true, &o);
+	metrics_judge(&m, NULL, true, &(struct chain){0}, &o);
 	assert_int_equal(o.bucket, 2);
 	assert_int_equal(m.class_changes, 0);
 	assert_true(m.varying > N / 2);
 	b[9] = 110;
 	metrics_begin(&m, DTYPE_F32);
 	metrics_add(&m, s, runs[0], b, N, 0, &h);
-	metrics_judge(&m, NULL, true, &o);
+	metrics_judge(&m, NULL, true, &(struct chain){0}, &o);
 	assert_int_equal(o.bucket, 3);
 	b[8] = INFINITY;
 	metrics_begin(&m, DTYPE_F32);
 	metrics_add(&m, s, runs[0], b, N, 0, &h);
-	metrics_judge(&m, NULL, true, &o);
+	metrics_judge(&m, NULL, true, &(struct chain){0}, &o);
 	assert_int_equal(o.rule, RULE_CLASSES);
 	metric_scratch_free(s);
 }
