@@ -64,7 +64,12 @@ struct hashes {
 	E(UNTESTED, 0, "untested") \
 	E(FAITHFUL, 1, "faithful") \
 	E(NONDETERMINISTIC, 2, "nondeterministic") E(UNFAITHFUL, 3, "unfaithful")
-#define TRIALS(E) E(REPEAT, 0, "repeat") E(POISON, 1, "poison")
+#define TRIALS(E)                                                                          \
+	E(REPEAT, 0, "repeat")                                                             \
+	E(POISON, 1, "poison")                                                             \
+	E(PERTURBED, 2, "perturbed")         /* float inputs moved by a relative step */   \
+	E(EXACT_INTEGER, 3, "exact-integer") /* float inputs replaced by small integers */ \
+	E(BACK_TO_BACK, 4, "back-to-back")   /* several launches, nothing restored between */
 #define TRIAL_STATUSES(E)                                                                      \
 	E(OK, 0, "ok")                                                                         \
 	E(VOID, 1, "void") /* its precondition did not hold: says nothing about either side */ \
@@ -152,12 +157,15 @@ const char *trial_status_name(uint32_t v);
 	F(4, BOOL, pointer, "points to global memory")                       \
 	F(5, U32, divisibility, "tt.divisibility, 0 if none")
 
-#define RECORD_EXTENT(F, A)                                                      \
-	F(1, U64, address, "first byte")                                         \
-	F(2, U64, size, "bytes")                                                 \
-	F(3, U32, arg, "index into the family's args, plus one; 0 = none known") \
-	F(4, U32, dtype, "enum dtype of the elements")                           \
-	F(5, U32, flags, "EXTENT_*")
+#define RECORD_EXTENT(F, A)                                                        \
+	F(1, U64, address, "first byte")                                           \
+	F(2, U64, size, "bytes")                                                   \
+	F(3, U32, arg, "index into the family's args, plus one; 0 = none known")   \
+	F(4, U32, dtype, "enum dtype of the elements")                             \
+	F(5, U32, flags, "EXTENT_*")                                               \
+	F(6, F64, roundoff,                                                        \
+	  "u: largest unit roundoff on the way to its stores, A and B; 0 unknown") \
+	F(7, STR, roundoff_how, "what u comes from")
 
 #define RECORD_CONTENT(F, A) F(1, HASHES, chunks, "one key a chunk of the extent's address range")
 
@@ -324,7 +332,9 @@ const char *trial_status_name(uint32_t v);
 	F(8, STR, fidelity_reason, "what was established")                        \
 	A(9, EXTENT, extent, extents, "write extents: what TRIAL.contents lists") \
 	F(10, STR, params, "for people: scalars and pointers of the launch")      \
-	F(11, STR, repro, "command that replays this case alone")
+	F(11, STR, repro, "command that replays this case alone")                 \
+	F(12, HASH, inputs,                                                       \
+	  "scalars, pointers and memory before the launch, without what it only writes")
 
 #define RECORD_TRIAL(F, A)                                                                         \
 	F(1, U32, test_case, "CASE.number")                                                        \
@@ -339,7 +349,10 @@ const char *trial_status_name(uint32_t v);
 	F(10, U64, stray_address, "first of them")                                                 \
 	F(11, U64, unwritten_bytes,                                                                \
 	  "poison: bytes that still hold the pattern although A writes them")                      \
-	F(12, U64, unwritten_address, "first of them")
+	F(12, U64, unwritten_address, "first of them")                                             \
+	F(13, F64, step, "perturbed: relative step h of the float inputs")                         \
+	F(14, U64, seed, "perturbed, exact-integer: chooses directions or values")                 \
+	F(15, U32, launches, "back-to-back: launches in a row")
 
 /* R(type on disk, NAME, struct/function name, array in struct bundle) */
 #define RECORDS(R)                                 \

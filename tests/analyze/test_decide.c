@@ -450,8 +450,10 @@ static void judge_extent(struct record_extent e, const void *a, const void *b, s
 /* Starts within an element, or has a type of a later version: bytes, with a note. */
 static void test_odd_extents(void **state)
 {
-	struct record_extent odd = {MAKER_ADDRESS + 2, 4 * N - 4, 2, DTYPE_F32, 0};
-	struct record_extent later = {MAKER_ADDRESS, 4 * N, 2, 777, 0};
+	struct record_extent odd = {
+		.address = MAKER_ADDRESS + 2, .size = 4 * N - 4, .arg = 2, .dtype = DTYPE_F32};
+	struct record_extent later = {
+		.address = MAKER_ADDRESS, .size = 4 * N, .arg = 2, .dtype = 777};
 	float b[N];
 	struct scene s;
 
@@ -473,7 +475,10 @@ static void test_many_chunks(void **state)
 {
 	enum { COUNT = 200001 };
 	float *a = calloc(COUNT, sizeof(*a)), *b = calloc(COUNT, sizeof(*b));
-	struct record_extent e = {MAKER_ADDRESS + 12, COUNT * sizeof(*a), 2, DTYPE_F32, 0};
+	struct record_extent e = {.address = MAKER_ADDRESS + 12,
+				  .size = COUNT * sizeof(*a),
+				  .arg = 2,
+				  .dtype = DTYPE_F32};
 	const struct output_verdict *o;
 	struct scene s;
 
@@ -495,8 +500,12 @@ static void test_many_chunks(void **state)
 /* Two outputs: the worse one decides and is named. */
 static void test_worst_output(void **state)
 {
-	struct record_extent e[2] = {{MAKER_ADDRESS, 4 * N, 2, DTYPE_F32, 0},
-				     {MAKER_ADDRESS + (1 << 20), 4 * N, 3, DTYPE_I32, 0}};
+	struct record_extent e[2] = {
+		{.address = MAKER_ADDRESS, .size = 4 * N, .arg = 2, .dtype = DTYPE_F32},
+		{.address = MAKER_ADDRESS + (1 << 20),
+		 .size = 4 * N,
+		 .arg = 3,
+		 .dtype = DTYPE_I32}};
 	struct record_case c = {.seq = 1, .fidelity = FIDELITY_FAITHFUL, .extents = {e, 2}};
 	int32_t ints[N] = {0}, other[N] = {0};
 	float b[N];
@@ -524,7 +533,8 @@ static void test_worst_output(void **state)
 
 static void expect_untested(struct record_case c, bool a_runs, bool b_runs, const char *words)
 {
-	struct record_extent e = {MAKER_ADDRESS, 4 * N, 2, DTYPE_F32, 0};
+	struct record_extent e = {
+		.address = MAKER_ADDRESS, .size = 4 * N, .arg = 2, .dtype = DTYPE_F32};
 	struct scene s = {.path = scratch_path("result.klab")};
 	const struct family_verdict *f;
 
