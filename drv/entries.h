@@ -47,9 +47,19 @@
 	E(cuModuleLoad, REQUIRED, WRAPPED)                               \
 	E(cuModuleLoadData, REQUIRED, WRAPPED)                           \
 	E(cuModuleLoadDataEx, REQUIRED, WRAPPED)                         \
+	E(cuModuleLoadFatBinary, OPTIONAL, WRAPPED)                      \
 	E(cuModuleUnload, REQUIRED, WRAPPED)                             \
 	E(cuModuleGetFunction, REQUIRED, WRAPPED)                        \
 	E(cuModuleGetGlobal_v2, REQUIRED, CALLED)                        \
+	E(cuModuleGetFunctionCount, OPTIONAL, CALLED)                    \
+	E(cuModuleEnumerateFunctions, OPTIONAL, WRAPPED)                 \
+	E(cuLibraryLoadData, OPTIONAL, WRAPPED)                          \
+	E(cuLibraryLoadFromFile, OPTIONAL, WRAPPED)                      \
+	E(cuLibraryUnload, OPTIONAL, WRAPPED)                            \
+	E(cuLibraryGetModule, OPTIONAL, WRAPPED)                         \
+	E(cuLibraryGetKernel, OPTIONAL, WRAPPED)                         \
+	E(cuLibraryGetKernelCount, OPTIONAL, CALLED)                     \
+	E(cuLibraryEnumerateKernels, OPTIONAL, WRAPPED)                  \
 	E(cuFuncGetAttribute, REQUIRED, CALLED)                          \
 	E(cuFuncSetAttribute, REQUIRED, CALLED)                          \
 	E(cuFuncSetCacheConfig, OPTIONAL, CALLED)                        \
@@ -57,7 +67,7 @@
 	E(cuFuncGetModule, OPTIONAL, CALLED)                             \
 	E(cuFuncGetParamInfo, OPTIONAL, CALLED)                          \
 	E(cuKernelGetName, OPTIONAL, CALLED)                             \
-	E(cuKernelGetFunction, OPTIONAL, CALLED)                         \
+	E(cuKernelGetFunction, OPTIONAL, WRAPPED)                        \
 	E(cuKernelGetParamInfo, OPTIONAL, CALLED)                        \
 	E(cuOccupancyMaxActiveBlocksPerMultiprocessor, OPTIONAL, CALLED) \
 	E(cuOccupancyMaxActiveClusters, OPTIONAL, CALLED)                \
@@ -65,7 +75,10 @@
 	E(cuLaunchKernel_ptsz, OPTIONAL, WRAPPED)                        \
 	E(cuLaunchKernelEx, OPTIONAL, WRAPPED)                           \
 	E(cuLaunchKernelEx_ptsz, OPTIONAL, WRAPPED)                      \
+	E(cuLaunchCooperativeKernel, OPTIONAL, WRAPPED)                  \
+	E(cuLaunchCooperativeKernel_ptsz, OPTIONAL, WRAPPED)             \
 	E(cuTensorMapEncodeTiled, OPTIONAL, WRAPPED)                     \
+	E(cuTensorMapEncodeIm2col, OPTIONAL, WRAPPED)                    \
 	E(cuMemAlloc_v2, REQUIRED, CALLED)                               \
 	E(cuMemFree_v2, REQUIRED, CALLED)                                \
 	E(cuMemAllocHost_v2, REQUIRED, CALLED)                           \

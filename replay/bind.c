@@ -365,7 +365,9 @@ static bool same_shape(const struct record_tensor_map *x, const struct record_te
 	return x->data_type == y->data_type && u64s_equal(&x->box, &y->box) &&
 	       u64s_equal(&x->element_strides, &y->element_strides) &&
 	       x->interleave == y->interleave && x->swizzle == y->swizzle &&
-	       x->oob_fill == y->oob_fill;
+	       x->oob_fill == y->oob_fill && u64s_equal(&x->lower_corner, &y->lower_corner) &&
+	       u64s_equal(&x->upper_corner, &y->upper_corner) && x->channels == y->channels &&
+	       x->pixels == y->pixels;
 }
 
 /* Finds the descriptors that target's own launch `own` had in another shape. */

@@ -27,7 +27,7 @@ static void *const wrappers[DRIVER_ENTRY_COUNT] = {DRIVER_ENTRIES(E)};
 #define NAME_WRAPPED(symbol) #symbol,
 #define NAME_CALLED(symbol)
 #define E(symbol, need, use) NAME_##use(symbol)
-static const char hooked_names[][32] = {DRIVER_ENTRIES(E)};
+static const char hooked_names[][48] = {DRIVER_ENTRIES(E)};
 #undef E
 
 static void *resolve(const char *name, void *data)

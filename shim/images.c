@@ -15,10 +15,17 @@
 #include "shim/ptxas.h"
 #include "shim/recorder.h"
 
-#define RUN_FILE_MAX (16u << 20)
+#define RUN_FILE_MAX      (16u << 20)
+#define LIBRARY_IMAGE_MAX (64u << 20)
 
-/* By module handle: table_lock. By hash and the files of the run: load_lock. */
-static struct map by_module, by_id, run_files;
+/* A module or library of the program. */
+struct holder {
+	uint64_t handle, library; /* library: whose module it is, or 0 */
+	struct image *image;
+};
+
+/* By handle: table_lock. By hash and the files of the run: load_lock. */
+static struct map holders, by_id, run_files;
 
 /* ---- writing ---- */
 
@@ -225,46 +232,204 @@ static struct image *image_get(char *data, size_t size, enum image_kind kind, co
 	return image;
 }
 
+/* Caller holds load_lock. */
+static void hold(uint64_t handle, uint64_t library, struct image *image)
+{
+	struct holder *h = malloc(sizeof(*h)), *old;
+	int r = -ENOMEM;
+
+	if (h) {
+		*h = (struct holder){handle, library, image};
+		pthread_mutex_lock(&recorder_table_lock);
+		old = map_get(&holders, handle);
+		r = map_put(&holders, handle, h);
+		if (r < 0) {
+			free(h);
+		} else {
+			image->modules++;
+			/* One whose unloading was not seen, or which was asked for again. */
+			if (old)
+				old->image->modules--;
+			free(old);
+		}
+		pthread_mutex_unlock(&recorder_table_lock);
+	}
+	if (r < 0)
+		recorder_fail("remembering a module", r);
+}
+
 void images_loaded(CUmodule module, char *data, size_t size, enum image_kind kind, const char *path,
 		   const char *loader, const void *caller)
 {
 	struct image *image;
-	int r = 0;
 
 	pthread_mutex_lock(&recorder_load_lock);
 	image = image_get(data, size, kind, path, loader, caller);
 	if (image) {
 		images_decide(image, NULL);
-		pthread_mutex_lock(&recorder_table_lock);
-		r = map_put(&by_module, (uintptr_t)module, image);
-		image->modules++;
-		pthread_mutex_unlock(&recorder_table_lock);
+		hold((uintptr_t)module, 0, image);
 	}
-	if (r < 0)
-		recorder_fail("remembering a module", r);
 	pthread_mutex_unlock(&recorder_load_lock);
 }
 
-void images_unloading(CUmodule module)
+/* ---- libraries ---- */
+
+static const char *library_left_out(enum image_kind kind, size_t size)
+{
+	if (size > LIBRARY_IMAGE_MAX)
+		return "its image, loaded as a library, is larger than 64 MiB: not copied";
+	if (kind == IMAGE_FATBIN && !(recorder_settings()->origins & 1u << ORIGIN_OTHER))
+		return "from a fatbin loaded as a library (KERNELAB_ORIGIN=all records such)";
+	return NULL;
+}
+
+/* One known by its kernels' names only. */
+static struct image *image_left_out(enum image_kind kind, size_t size, const char *loader,
+				    const char *why)
+{
+	struct image *image = calloc(1, sizeof(*image));
+
+	if (!image) {
+		recorder_fail("remembering a library", -ENOMEM);
+		return NULL;
+	}
+	image->kind = kind;
+	image->size = size;
+	image->loader = loader;
+	image->origin = ORIGIN_OTHER;
+	image->left_out = why;
+	return image;
+}
+
+static char *copy_image(const void *start, size_t size)
+{
+	char *copy = malloc(size + 1);
+
+	if (!copy) {
+		recorder_fail("copying an image", -ENOMEM);
+		return NULL;
+	}
+	memcpy(copy, start, size);
+	copy[size] = 0;
+	return copy;
+}
+
+/* What is not wanted now may be after a look at an entry's name, but not at any price. */
+static void drop_unwanted(struct image *image)
+{
+	if (image->wanted || !image->data || image->size <= RUN_FILE_MAX)
+		return;
+	free(image->data);
+	image->data = NULL;
+}
+
+void images_library_loaded(CUlibrary library, const void *code, char *data, size_t size,
+			   const char *path, const char *loader, const void *caller)
+{
+	enum image_kind kind = data ? image_kind_of(data, size) : IMAGE_UNKNOWN;
+	const void *start = data;
+	struct image *image = NULL;
+	const char *why;
+
+	if (!data && !image_measure(code, &kind, &start, &size))
+		return;
+	why = library_left_out(kind, size);
+	if (!why && !data)
+		data = copy_image(start, size);
+	pthread_mutex_lock(&recorder_load_lock);
+	if (why)
+		image = image_left_out(kind, size, loader, why);
+	else if (data)
+		image = image_get(data, size, kind, path, loader, caller);
+	if (why)
+		free(data);
+	if (image) {
+		images_decide(image, NULL);
+		drop_unwanted(image);
+		hold((uintptr_t)library, 0, image);
+	}
+	pthread_mutex_unlock(&recorder_load_lock);
+}
+
+void images_library_module(CUlibrary library, CUmodule module)
 {
 	struct image *image;
 
 	pthread_mutex_lock(&recorder_load_lock);
 	pthread_mutex_lock(&recorder_table_lock);
-	image = map_remove(&by_module, (uintptr_t)module);
-	kernels_drop_module(module);
+	image = images_of_library(library);
 	pthread_mutex_unlock(&recorder_table_lock);
-	/* Not wanted until now, so its bytes would only be a leak of the program's memory. */
-	if (image && !--image->modules) {
-		free(image->data);
-		image->data = NULL;
-	}
+	if (image)
+		hold((uintptr_t)module, (uintptr_t)library, image);
 	pthread_mutex_unlock(&recorder_load_lock);
+}
+
+/* ---- unloading ---- */
+
+/* Caller holds both locks. */
+static void let_go(struct holder *h)
+{
+	struct image *image = h->image;
+
+	kernels_drop_holder(h->handle);
+	free(h);
+	if (--image->modules)
+		return;
+	/* Not wanted until now, so its bytes would only be a leak of the program's memory. */
+	free(image->data);
+	image->data = NULL;
+}
+
+void images_unloading(CUmodule module)
+{
+	struct holder *h;
+
+	pthread_mutex_lock(&recorder_load_lock);
+	pthread_mutex_lock(&recorder_table_lock);
+	h = map_remove(&holders, (uintptr_t)module);
+	if (h)
+		let_go(h);
+	pthread_mutex_unlock(&recorder_table_lock);
+	pthread_mutex_unlock(&recorder_load_lock);
+}
+
+static int of_library(void *value, void *data)
+{
+	struct holder *h = value;
+	const uint64_t *library = data;
+
+	if (h->handle != *library && h->library != *library)
+		return 0;
+	let_go(h);
+	return 1;
+}
+
+void images_library_unloading(CUlibrary library)
+{
+	uint64_t handle = (uintptr_t)library;
+
+	pthread_mutex_lock(&recorder_load_lock);
+	pthread_mutex_lock(&recorder_table_lock);
+	map_filter(&holders, of_library, &handle);
+	pthread_mutex_unlock(&recorder_table_lock);
+	pthread_mutex_unlock(&recorder_load_lock);
+}
+
+static struct image *image_of(uint64_t handle)
+{
+	const struct holder *h = map_get(&holders, handle);
+
+	return h ? h->image : NULL;
 }
 
 struct image *images_of_module(CUmodule module)
 {
-	return map_get(&by_module, (uintptr_t)module);
+	return image_of((uintptr_t)module);
+}
+
+struct image *images_of_library(CUlibrary library)
+{
+	return image_of((uintptr_t)library);
 }
 
 struct best_configs {
@@ -293,5 +458,5 @@ int images_write_end(struct bundle_writer *w)
 
 void images_forget(void)
 {
-	by_module = by_id = run_files = (struct map){0};
+	holders = by_id = run_files = (struct map){0};
 }

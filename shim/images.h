@@ -25,6 +25,7 @@ struct image {
 	const char *origin_how;
 	struct signature *signature; /* of .source, or of .ttir; NULL without both */
 	bool wanted;                 /* its launches are recorded; IMAGE has been written */
+	const char *left_out; /* why its bytes were not even copied, else NULL; id then is none */
 };
 
 /*
@@ -42,12 +43,24 @@ enum image_kind image_kind_of(const void *data, size_t size);
 void images_loaded(CUmodule module, char *data, size_t size, enum image_kind kind, const char *path,
 		   const char *loader, const void *caller);
 
-/* Forgets a module that is about to be unloaded, and its functions. Takes table_lock. */
-void images_unloading(CUmodule module);
-
-/* NULL for a module that was not seen. Caller holds table_lock. Images live as long as the process.
+/*
+ * A library was loaded: from memory (code), or from a file whose bytes are in data (malloc'ed,
+ * taken over). The runtime loads the fatbins of all of PyTorch this way, hundreds of MB: a fatbin
+ * is copied only if origin "other" is recorded, and nothing above 64 MiB; what is not copied is
+ * known by its kernels' names. Any thread; takes load_lock.
  */
+void images_library_loaded(CUlibrary library, const void *code, char *data, size_t size,
+			   const char *path, const char *loader, const void *caller);
+/* A context's module of a library, as cuLibraryGetModule gave it. */
+void images_library_module(CUlibrary library, CUmodule module);
+
+/* Forgets what is about to be unloaded, and its functions. Takes both locks. */
+void images_unloading(CUmodule module);
+void images_library_unloading(CUlibrary library);
+
+/* NULL for one that was not seen. Caller holds table_lock. Images live as long as the process. */
 struct image *images_of_module(CUmodule module);
+struct image *images_of_library(CUlibrary library);
 
 /*
  * An entry's name may tell more than the bytes: decides again if the image is not wanted yet.

@@ -14,8 +14,9 @@
 #define PARAMS_MAX 4096u /* 32,764 bytes of parameters hold no more that are 8 bytes */
 
 struct function {
-	CUmodule module; /* NULL: adopted */
+	uint64_t holder; /* handle of its module or library; 0: adopted */
 	struct kernel *kernel;
+	bool in_library; /* the handle is a CUkernel */
 };
 
 static struct map functions; /* handle → struct function; table_lock */
@@ -26,14 +27,22 @@ static uint32_t next_number;
 
 /* ---- parameters ---- */
 
-static void read_layout(struct kernel *k, CUfunction function)
+static bool param_info(CUfunction handle, bool in_library, size_t i, size_t *offset, size_t *size)
+{
+	CUresult r = in_library ? real.cuKernelGetParamInfo((CUkernel)handle, i, offset, size)
+				: real.cuFuncGetParamInfo(handle, i, offset, size);
+
+	return r == CUDA_SUCCESS;
+}
+
+static void read_layout(struct kernel *k, CUfunction handle, bool in_library)
 {
 	size_t room = 0, offset = 0, size = 0;
 
-	if (!real.cuFuncGetParamInfo)
+	if (in_library ? !real.cuKernelGetParamInfo : !real.cuFuncGetParamInfo)
 		return;
 	while (k->param_count < PARAMS_MAX &&
-	       real.cuFuncGetParamInfo(function, k->param_count, &offset, &size) == CUDA_SUCCESS) {
+	       param_info(handle, in_library, k->param_count, &offset, &size)) {
 		if (array_reserve(&k->params, k->param_count, &room, sizeof(*k->params)) < 0)
 			return;
 		k->params[k->param_count++] =
@@ -74,10 +83,14 @@ static void classify(struct kernel *k)
 	}
 }
 
-static uint32_t attribute(CUfunction function, CUfunction_attribute which)
+static uint32_t attribute(CUfunction function, bool in_library, CUfunction_attribute which)
 {
 	int value = 0;
 
+	/* Loads it into the context where it is about to be launched anyway. */
+	if (in_library && (!real.cuKernelGetFunction ||
+			   real.cuKernelGetFunction(&function, (CUkernel)function) != CUDA_SUCCESS))
+		return 0;
 	return real.cuFuncGetAttribute(&value, which, function) == CUDA_SUCCESS && value > 0
 		       ? (uint32_t)value
 		       : 0;
@@ -89,6 +102,8 @@ static uint64_t kernel_key(const struct image *image, const char *entry)
 {
 	struct hash128 e = hash_bytes(entry, strlen(entry));
 
+	if (image->left_out) /* there is no hash of its bytes */
+		return (e.low ^ (uintptr_t)image << 8) | 1;
 	return (e.low ^ image->id.high ^ (image->id.low << 1)) | 1;
 }
 
@@ -100,7 +115,8 @@ static void kernel_free(struct kernel *k)
 	free(k);
 }
 
-static struct kernel *kernel_new(struct image *image, const char *entry, CUfunction function)
+static struct kernel *kernel_new(struct image *image, const char *entry, CUfunction function,
+				 bool in_library)
 {
 	struct kernel *k = calloc(1, sizeof(*k));
 
@@ -110,10 +126,12 @@ static struct kernel *kernel_new(struct image *image, const char *entry, CUfunct
 	k->entry = strdup(entry);
 	if (k->entry && image && image->wanted) {
 		k->recorded = true;
-		read_layout(k, function);
-		k->registers = attribute(function, CU_FUNC_ATTRIBUTE_NUM_REGS);
-		k->static_shared_bytes = attribute(function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
-		k->local_bytes = attribute(function, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+		read_layout(k, function, in_library);
+		k->registers = attribute(function, in_library, CU_FUNC_ATTRIBUTE_NUM_REGS);
+		k->static_shared_bytes =
+			attribute(function, in_library, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+		k->local_bytes =
+			attribute(function, in_library, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
 		classify(k);
 	}
 	if (k->entry && (!k->recorded || k->kinds))
@@ -132,7 +150,7 @@ static int remember(struct kernel *k)
 	return 0;
 }
 
-static int bind_function(CUfunction handle, CUmodule module, struct kernel *k)
+static int bind_function(CUfunction handle, uint64_t holder, struct kernel *k, bool in_library)
 {
 	struct function *f = map_get(&functions, (uintptr_t)handle);
 	int r;
@@ -145,12 +163,13 @@ static int bind_function(CUfunction handle, CUmodule module, struct kernel *k)
 			return r;
 		}
 	}
-	*f = (struct function){module, k};
+	*f = (struct function){holder, k, in_library};
 	return 0;
 }
 
 /* Caller holds load_lock, so nobody else makes the same kernel. */
-static struct kernel *kernel_get(struct image *image, const char *entry, CUfunction function)
+static struct kernel *kernel_get(struct image *image, const char *entry, CUfunction function,
+				 bool in_library)
 {
 	uint64_t key = kernel_key(image, entry);
 	struct kernel *k;
@@ -161,7 +180,7 @@ static struct kernel *kernel_get(struct image *image, const char *entry, CUfunct
 	pthread_mutex_unlock(&recorder_table_lock);
 	if (k && k->image == image && !strcmp(k->entry, entry) && k->recorded == image->wanted)
 		return k;
-	k = kernel_new(image, entry, function);
+	k = kernel_new(image, entry, function, in_library);
 	if (!k)
 		return NULL;
 	pthread_mutex_lock(&recorder_table_lock);
@@ -173,26 +192,61 @@ static struct kernel *kernel_get(struct image *image, const char *entry, CUfunct
 	return k;
 }
 
+/* image: what the holder was loaded from, or NULL. Caller holds load_lock. */
+static void found(uint64_t holder, struct image *image, CUfunction handle, const char *entry,
+		  bool in_library)
+{
+	struct kernel *k;
+	int r;
+
+	if (!image)
+		return;
+	images_decide(image, entry);
+	k = kernel_get(image, entry, handle, in_library);
+	pthread_mutex_lock(&recorder_table_lock);
+	r = k ? bind_function(handle, holder, k, in_library) : -ENOMEM;
+	pthread_mutex_unlock(&recorder_table_lock);
+	if (r < 0)
+		recorder_fail("remembering a function", r);
+}
+
 void kernels_found(CUmodule module, CUfunction function, const char *entry)
 {
 	struct image *image;
-	struct kernel *k = NULL;
-	int r = 0;
 
 	pthread_mutex_lock(&recorder_load_lock);
 	pthread_mutex_lock(&recorder_table_lock);
 	image = images_of_module(module);
 	pthread_mutex_unlock(&recorder_table_lock);
-	if (image) {
-		images_decide(image, entry);
-		k = kernel_get(image, entry, function);
-		pthread_mutex_lock(&recorder_table_lock);
-		r = k ? bind_function(function, module, k) : -ENOMEM;
-		pthread_mutex_unlock(&recorder_table_lock);
-	}
+	found((uintptr_t)module, image, function, entry, false);
+	pthread_mutex_unlock(&recorder_load_lock);
+}
+
+void kernels_found_in_library(CUlibrary library, CUkernel handle, const char *entry)
+{
+	struct image *image;
+
+	pthread_mutex_lock(&recorder_load_lock);
+	pthread_mutex_lock(&recorder_table_lock);
+	image = images_of_library(library);
+	pthread_mutex_unlock(&recorder_table_lock);
+	found((uintptr_t)library, image, (CUfunction)handle, entry, true);
+	pthread_mutex_unlock(&recorder_load_lock);
+}
+
+void kernels_function_of(CUkernel handle, CUfunction function)
+{
+	struct function *f;
+	int r = 0;
+
+	pthread_mutex_lock(&recorder_table_lock);
+	f = map_get(&functions, (uintptr_t)handle);
+	/* The same value may come back: a handle that is both is launched as it is. */
+	if (f && (uintptr_t)function != (uintptr_t)handle)
+		r = bind_function(function, f->holder, f->kernel, false);
+	pthread_mutex_unlock(&recorder_table_lock);
 	if (r < 0)
 		recorder_fail("remembering a function", r);
-	pthread_mutex_unlock(&recorder_load_lock);
 }
 
 struct kernel *kernels_of_function(CUfunction function)
@@ -205,20 +259,31 @@ struct kernel *kernels_of_function(CUfunction function)
 struct kernel *kernels_adopt(CUfunction function)
 {
 	const char *name = NULL;
+	CUmodule module = NULL;
 	struct kernel *k;
 	int r;
 
 	/* The handle may be a CUkernel in disguise: then only cuKernelGetName knows it. */
-	if ((!real.cuFuncGetName || real.cuFuncGetName(&name, function) != CUDA_SUCCESS) &&
-	    (!real.cuKernelGetName ||
-	     real.cuKernelGetName(&name, (CUkernel)function) != CUDA_SUCCESS))
+	if (real.cuFuncGetName && real.cuFuncGetName(&name, function) == CUDA_SUCCESS) {
+		if (real.cuFuncGetModule && name &&
+		    real.cuFuncGetModule(&module, function) == CUDA_SUCCESS) {
+			kernels_found(module, function, name);
+			pthread_mutex_lock(&recorder_table_lock);
+			k = kernels_of_function(function);
+			pthread_mutex_unlock(&recorder_table_lock);
+			if (k)
+				return k;
+		}
+	} else if (!real.cuKernelGetName ||
+		   real.cuKernelGetName(&name, (CUkernel)function) != CUDA_SUCCESS) {
 		name = NULL;
-	k = kernel_new(NULL, name ? name : "", function);
+	}
+	k = kernel_new(NULL, name ? name : "", function, false);
 	if (!k)
 		return NULL;
 	pthread_mutex_lock(&recorder_table_lock);
 	r = remember(k);
-	if (r >= 0 && bind_function(function, NULL, k) < 0)
+	if (r >= 0 && bind_function(function, 0, k, false) < 0)
 		r = 1; /* counted all the same: it will be adopted again */
 	pthread_mutex_unlock(&recorder_table_lock);
 	if (r < 0) {
@@ -228,19 +293,19 @@ struct kernel *kernels_adopt(CUfunction function)
 	return k;
 }
 
-static int of_module(void *value, void *data)
+static int of_holder(void *value, void *data)
 {
 	struct function *f = value;
 
-	if (f->module != data)
+	if (f->holder != *(const uint64_t *)data)
 		return 0;
 	free(f);
 	return 1;
 }
 
-void kernels_drop_module(CUmodule module)
+void kernels_drop_holder(uint64_t holder)
 {
-	map_filter(&functions, of_module, module);
+	map_filter(&functions, of_holder, &holder);
 }
 
 struct shape_class *kernels_class(struct kernel *k, struct hash128 key, const uint32_t grid[3])
@@ -279,17 +344,20 @@ int kernels_write(struct bundle_writer *w, struct kernel *k, CUfunction function
 		.static_shared_bytes = k->static_shared_bytes,
 		.local_bytes = k->local_bytes,
 	};
-	bool mine;
+	const struct function *f;
+	bool mine, in_library;
 
 	pthread_mutex_lock(&recorder_table_lock);
 	mine = !k->written;
 	k->written = true;
+	f = map_get(&functions, (uintptr_t)function);
+	in_library = f && f->in_library;
 	pthread_mutex_unlock(&recorder_table_lock);
 	if (!mine)
 		return 0;
 	if (function)
-		record.max_dynamic_shared_bytes =
-			attribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+		record.max_dynamic_shared_bytes = attribute(
+			function, in_library, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
 	return bundle_put_kernel(w, &record);
 }
 

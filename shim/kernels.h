@@ -57,17 +57,23 @@ struct kernel {
 /* cuModuleGetFunction succeeded. Takes both locks. Calls the driver for the layout. */
 void kernels_found(CUmodule module, CUfunction function, const char *entry);
 
+/* cuLibraryGetKernel gave a kernel, which may be launched itself. As kernels_found. */
+void kernels_found_in_library(CUlibrary library, CUkernel handle, const char *entry);
+/* cuKernelGetFunction: the function is the kernel's, in the current context. Takes table_lock. */
+void kernels_function_of(CUkernel handle, CUfunction function);
+
 /* The kernel behind a handle, NULL if not known. Caller holds table_lock. */
 struct kernel *kernels_of_function(CUfunction function);
 
 /*
- * Makes one, only counted, for a handle that no cuModuleGetFunction gave (the runtime's, a
- * library's CUkernel). Takes table_lock. NULL without memory.
+ * For a handle that no wrapped call gave: found by its module if that was seen (a function that was
+ * put in the place of another), else one that is only counted. Takes both locks. NULL without
+ * memory.
  */
 struct kernel *kernels_adopt(CUfunction function);
 
-/* Forgets the functions of a module. Caller holds table_lock. */
-void kernels_drop_module(CUmodule module);
+/* Forgets the functions of a module or library. Caller holds table_lock. */
+void kernels_drop_holder(uint64_t holder);
 
 /*
  * The kernel's class of that key, made if need be; &kernel->more beyond CLASSES_MAX or without

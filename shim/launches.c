@@ -64,8 +64,11 @@ static int put_unrecorded(struct bundle_writer *w, struct kernel *k)
 		.name = k->entry,
 		.origin = k->image ? k->image->origin : ORIGIN_OTHER,
 		.launches = k->launches - k->flushed,
-		.reason = k->image ? "its origin is not among those recorded (KERNELAB_ORIGIN)"
-				   : "not from a module that the program loaded by cuModuleLoad*",
+		.reason = !k->image
+				  ? "not from a module or library that the program was seen to load"
+			  : k->image->left_out
+				  ? k->image->left_out
+				  : "its origin is not among those recorded (KERNELAB_ORIGIN)",
 	};
 
 	if (k->flushed == k->launches)

@@ -19,6 +19,9 @@ struct tensor_map {
 	uint32_t rank;
 	uint64_t dims[RANK_MAX], strides[RANK_MAX], box[RANK_MAX], element_strides[RANK_MAX];
 	uint32_t data_type, interleave, swizzle, l2_promotion, oob_fill;
+	bool im2col;
+	uint64_t lower_corner[RANK_MAX], upper_corner[RANK_MAX];
+	uint32_t channels, pixels;
 	bool written;
 };
 
@@ -39,7 +42,7 @@ static void fill(struct tensor_map *t, const CUtensorMap *map, const struct tens
 	for (uint32_t i = 0; i < t->rank; i++) {
 		t->dims[i] = a->dims[i];
 		t->strides[i] = i + 1 < t->rank && a->strides ? a->strides[i] : 0;
-		t->box[i] = a->box[i];
+		t->box[i] = a->box ? a->box[i] : 0;
 		t->element_strides[i] = a->element_strides[i];
 	}
 	t->data_type = a->data_type;
@@ -47,6 +50,13 @@ static void fill(struct tensor_map *t, const CUtensorMap *map, const struct tens
 	t->swizzle = a->swizzle;
 	t->l2_promotion = a->l2_promotion;
 	t->oob_fill = a->oob_fill;
+	t->im2col = !a->box;
+	for (uint32_t i = 0; t->im2col && i + 2 < t->rank; i++) {
+		t->lower_corner[i] = (uint64_t)(int64_t)a->lower_corner[i];
+		t->upper_corner[i] = (uint64_t)(int64_t)a->upper_corner[i];
+	}
+	t->channels = a->channels;
+	t->pixels = a->pixels;
 }
 
 static int drop_all(void *value, void *data)
@@ -81,17 +91,21 @@ static int put(struct bundle_writer *w, struct tensor_map *t)
 {
 	struct record_tensor_map record = {
 		.descriptor = {&t->bytes, sizeof(t->bytes)},
-		.call = "cuTensorMapEncodeTiled",
+		.call = t->im2col ? "cuTensorMapEncodeIm2col" : "cuTensorMapEncodeTiled",
 		.data_type = t->data_type,
 		.address = t->address,
 		.dims = {t->dims, t->rank},
 		.strides_bytes = {t->strides, t->rank ? t->rank - 1 : 0},
-		.box = {t->box, t->rank},
+		.box = {t->box, t->im2col ? 0 : t->rank},
 		.element_strides = {t->element_strides, t->rank},
 		.interleave = t->interleave,
 		.swizzle = t->swizzle,
 		.l2_promotion = t->l2_promotion,
 		.oob_fill = t->oob_fill,
+		.lower_corner = {t->lower_corner, t->im2col && t->rank > 2 ? t->rank - 2 : 0},
+		.upper_corner = {t->upper_corner, t->im2col && t->rank > 2 ? t->rank - 2 : 0},
+		.channels = t->channels,
+		.pixels = t->pixels,
 	};
 
 	return bundle_put_tensor_map(w, &record);

@@ -9,7 +9,7 @@
 #include "drv/entries.h"
 #include "kernelab/bundle.h"
 
-/* The arguments of one cuTensorMapEncodeTiled. */
+/* The arguments of one cuTensorMapEncodeTiled or, where box is NULL, cuTensorMapEncodeIm2col. */
 struct tensor_map_arguments {
 	CUtensorMapDataType data_type;
 	cuuint32_t rank;
@@ -20,6 +20,8 @@ struct tensor_map_arguments {
 	CUtensorMapSwizzle swizzle;
 	CUtensorMapL2promotion l2_promotion;
 	CUtensorMapFloatOOBfill oob_fill;
+	const int *lower_corner, *upper_corner;
+	cuuint32_t channels, pixels;
 };
 
 /*

@@ -13,15 +13,7 @@
 #include "shim/launches.h"
 #include "shim/recorder.h"
 #include "shim/tensor_maps.h"
-
-#define IMAGE_FILE_MAX (1u << 30)
-
-/* The real function; without a driver that has it, what a program without a driver would get. */
-#define REAL_OR_RETURN(entry)                              \
-	do {                                               \
-		if (!hooks_ready() || !real.entry)         \
-			return CUDA_ERROR_NOT_INITIALIZED; \
-	} while (0)
+#include "shim/wrapping.h"
 
 /* ---- resolution ---- */
 
@@ -144,6 +136,22 @@ SHIM_EXPORT CUresult CUDAAPI cuModuleLoadDataEx(CUmodule *module, const void *im
 	return r;
 }
 
+SHIM_EXPORT CUresult CUDAAPI cuModuleLoadFatBinary(CUmodule *module, const void *image)
+{
+	struct recorder_scope scope;
+	CUresult r;
+
+	REAL_OR_RETURN(cuModuleLoadFatBinary);
+	if (!recorder_enter(&scope))
+		return real.cuModuleLoadFatBinary(module, image);
+	r = real.cuModuleLoadFatBinary(module, image);
+	if (r == CUDA_SUCCESS)
+		loaded_from_memory(*module, image, "cuModuleLoadFatBinary",
+				   __builtin_return_address(0));
+	recorder_leave(&scope);
+	return r;
+}
+
 SHIM_EXPORT CUresult CUDAAPI cuModuleUnload(CUmodule module)
 {
 	struct recorder_scope scope;
@@ -172,6 +180,28 @@ SHIM_EXPORT CUresult CUDAAPI cuModuleGetFunction(CUfunction *function, CUmodule 
 	r = real.cuModuleGetFunction(function, module, name);
 	if (r == CUDA_SUCCESS)
 		kernels_found(module, *function, name);
+	recorder_leave(&scope);
+	return r;
+}
+
+/* Enumerated functions are not named by the call, and reading names may load each of them. */
+SHIM_EXPORT CUresult CUDAAPI cuModuleEnumerateFunctions(CUfunction *functions, unsigned int count,
+							CUmodule module)
+{
+	struct recorder_scope scope;
+	CUresult r;
+
+	REAL_OR_RETURN(cuModuleEnumerateFunctions);
+	r = real.cuModuleEnumerateFunctions(functions, count, module);
+	if (r != CUDA_SUCCESS || !recorder_enter(&scope))
+		return r;
+	for (unsigned i = 0; i < count; i++) {
+		const char *name = NULL;
+
+		if (functions[i] && real.cuFuncGetName &&
+		    real.cuFuncGetName(&name, functions[i]) == CUDA_SUCCESS && name)
+			kernels_found(module, functions[i], name);
+	}
 	recorder_leave(&scope);
 	return r;
 }
@@ -225,6 +255,57 @@ static CUresult launch_kernel(launch_kernel_function *go, const struct launch_ca
 
 LAUNCH_KERNEL(cuLaunchKernel, false)
 LAUNCH_KERNEL(cuLaunchKernel_ptsz, true)
+
+typedef CUresult CUDAAPI launch_cooperative_function(CUfunction, unsigned, unsigned, unsigned,
+						     unsigned, unsigned, unsigned, unsigned,
+						     CUstream, void **);
+
+/* Recorded with the attribute that cuLaunchKernelEx would have been given. */
+static CUresult launch_cooperative(launch_cooperative_function *go, struct launch_call *call)
+{
+	CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
+				       .value.cooperative = 1};
+	struct recorder_scope scope;
+	struct recording *recording = NULL;
+	bool entered = recorder_enter(&scope);
+	CUresult r;
+
+	call->attributes = &attribute;
+	call->attribute_count = 1;
+	if (entered)
+		recording = launches_before(call);
+	r = go(call->function, call->grid[0], call->grid[1], call->grid[2], call->block[0],
+	       call->block[1], call->block[2], call->shared_bytes, call->stream, call->params);
+	if (entered) {
+		launches_after(recording, r);
+		recorder_leave(&scope);
+	}
+	return r;
+}
+
+#define LAUNCH_COOPERATIVE_KERNEL(entry, per_thread)                                              \
+	SHIM_EXPORT CUresult CUDAAPI entry(CUfunction f, unsigned int gx, unsigned int gy,        \
+					   unsigned int gz, unsigned int bx, unsigned int by,     \
+					   unsigned int bz, unsigned int shared, CUstream stream, \
+					   void **params)                                         \
+	{                                                                                         \
+		struct launch_call call = {                                                       \
+			.entry_point = #entry,                                                    \
+			.function = f,                                                            \
+			.grid = {gx, gy, gz},                                                     \
+			.block = {bx, by, bz},                                                    \
+			.shared_bytes = shared,                                                   \
+			.stream = stream,                                                         \
+			.per_thread_stream = per_thread,                                          \
+			.params = params,                                                         \
+		};                                                                                \
+                                                                                                  \
+		REAL_OR_RETURN(entry);                                                            \
+		return launch_cooperative(real.entry, &call);                                     \
+	}
+
+LAUNCH_COOPERATIVE_KERNEL(cuLaunchCooperativeKernel, false)
+LAUNCH_COOPERATIVE_KERNEL(cuLaunchCooperativeKernel_ptsz, true)
 
 typedef CUresult CUDAAPI launch_ex_function(const CUlaunchConfig *, CUfunction, void **, void **);
 
@@ -281,14 +362,38 @@ SHIM_EXPORT CUresult CUDAAPI cuTensorMapEncodeTiled(
 	CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill)
 {
 	struct tensor_map_arguments a = {
-		type,       rank,    address,   dims, strides, box, element_strides,
-		interleave, swizzle, promotion, fill};
+		type,      rank, address, dims, strides, box, element_strides, interleave, swizzle,
+		promotion, fill, NULL,    NULL, 0,       0};
 	struct recorder_scope scope;
 	CUresult r;
 
 	REAL_OR_RETURN(cuTensorMapEncodeTiled);
 	r = real.cuTensorMapEncodeTiled(map, type, rank, address, dims, strides, box,
 					element_strides, interleave, swizzle, promotion, fill);
+	if (r == CUDA_SUCCESS && recorder_enter(&scope)) {
+		tensor_maps_encoded(map, &a);
+		recorder_leave(&scope);
+	}
+	return r;
+}
+
+SHIM_EXPORT CUresult CUDAAPI cuTensorMapEncodeIm2col(
+	CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *address,
+	const cuuint64_t *dims, const cuuint64_t *strides, const int *lower, const int *upper,
+	cuuint32_t channels, cuuint32_t pixels, const cuuint32_t *element_strides,
+	CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+	CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill)
+{
+	struct tensor_map_arguments a = {
+		type,    rank,      address, dims,  strides, NULL,     element_strides, interleave,
+		swizzle, promotion, fill,    lower, upper,   channels, pixels};
+	struct recorder_scope scope;
+	CUresult r;
+
+	REAL_OR_RETURN(cuTensorMapEncodeIm2col);
+	r = real.cuTensorMapEncodeIm2col(map, type, rank, address, dims, strides, lower, upper,
+					 channels, pixels, element_strides, interleave, swizzle,
+					 promotion, fill);
 	if (r == CUDA_SUCCESS && recorder_enter(&scope)) {
 		tensor_maps_encoded(map, &a);
 		recorder_leave(&scope);

@@ -37,9 +37,19 @@
 	P(cuModuleLoad, "cuModuleLoad", 2000)                                            \
 	P(cuModuleLoadData, "cuModuleLoadData", 2000)                                    \
 	P(cuModuleLoadDataEx, "cuModuleLoadDataEx", 2010)                                \
+	P(cuModuleLoadFatBinary, "cuModuleLoadFatBinary", 2000)                          \
 	P(cuModuleUnload, "cuModuleUnload", 2000)                                        \
 	P(cuModuleGetFunction, "cuModuleGetFunction", 2000)                              \
 	P(cuModuleGetGlobal_v2, "cuModuleGetGlobal", 3020)                               \
+	P(cuModuleGetFunctionCount, "cuModuleGetFunctionCount", 12040)                   \
+	P(cuModuleEnumerateFunctions, "cuModuleEnumerateFunctions", 12040)               \
+	P(cuLibraryLoadData, "cuLibraryLoadData", 12000)                                 \
+	P(cuLibraryLoadFromFile, "cuLibraryLoadFromFile", 12000)                         \
+	P(cuLibraryUnload, "cuLibraryUnload", 12000)                                     \
+	P(cuLibraryGetModule, "cuLibraryGetModule", 12000)                               \
+	P(cuLibraryGetKernel, "cuLibraryGetKernel", 12000)                               \
+	P(cuLibraryGetKernelCount, "cuLibraryGetKernelCount", 12040)                     \
+	P(cuLibraryEnumerateKernels, "cuLibraryEnumerateKernels", 12040)                 \
 	P(cuFuncGetAttribute, "cuFuncGetAttribute", 2020)                                \
 	P(cuFuncSetAttribute, "cuFuncSetAttribute", 9000)                                \
 	P(cuFuncSetCacheConfig, "cuFuncSetCacheConfig", 3000)                            \
@@ -56,7 +66,10 @@
 	P(cuLaunchKernel_ptsz, "cuLaunchKernel", 7000)                                   \
 	P(cuLaunchKernelEx, "cuLaunchKernelEx", 11060)                                   \
 	P(cuLaunchKernelEx_ptsz, "cuLaunchKernelEx", 11060)                              \
+	P(cuLaunchCooperativeKernel, "cuLaunchCooperativeKernel", 9000)                  \
+	P(cuLaunchCooperativeKernel_ptsz, "cuLaunchCooperativeKernel", 9000)             \
 	P(cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled", 12000)                       \
+	P(cuTensorMapEncodeIm2col, "cuTensorMapEncodeIm2col", 12000)                     \
 	P(cuMemAlloc_v2, "cuMemAlloc", 3020)                                             \
 	P(cuMemFree_v2, "cuMemFree", 3020)                                               \
 	P(cuMemAllocHost_v2, "cuMemAllocHost", 3020)                                     \

@@ -133,25 +133,3 @@ API cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOffset, 
 		*paramSize = f->entry->params[paramIndex].size;
 	return CUDA_SUCCESS;
 }
-
-/*
- * A CUkernel comes from cuLibraryGetKernel, which is not there: so no handle is one. They exist for
- * programs that try a CUfunction as a CUkernel after cuFuncGetName failed.
- */
-API cuKernelGetName(const char **name, CUkernel hfunc)
-{
-	API_SCOPE(NEED_LIVE);
-	return name ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
-}
-
-API cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel)
-{
-	API_SCOPE(NEED_LIVE);
-	return pFunc ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
-}
-
-API cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *paramOffset, size_t *paramSize)
-{
-	API_SCOPE(NEED_LIVE);
-	return paramOffset ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
-}

@@ -11,7 +11,7 @@ static CUresult launch_plain(CUfunction f, const unsigned grid[3], const unsigne
 {
 	API_SCOPE(NEED_LIVE);
 	struct launch l = {
-		.function = function_get(f),
+		.function = launch_function(f),
 		.grid = {grid[0], grid[1], grid[2]},
 		.block = {block[0], block[1], block[2]},
 		.shared_bytes = shared_bytes,
@@ -105,7 +105,7 @@ static CUresult launch_extended(const CUlaunchConfig *config, CUfunction f, void
 				void **extra)
 {
 	API_SCOPE(NEED_LIVE);
-	struct launch l = {.function = function_get(f), .params = params, .extra = extra};
+	struct launch l = {.function = launch_function(f), .params = params, .extra = extra};
 
 	if (!config || (config->numAttrs && !config->attrs))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -156,6 +156,46 @@ API cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f, void **ker
 			  void **extra)
 {
 	return launch_extended(config, f, kernelParams, extra);
+}
+
+static CUresult launch_cooperative(CUfunction f, const unsigned grid[3], const unsigned block[3],
+				   unsigned shared_bytes, CUstream stream, void **params)
+{
+	CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
+				       .value.cooperative = 1};
+	CUlaunchConfig config = {.gridDimX = grid[0],
+				 .gridDimY = grid[1],
+				 .gridDimZ = grid[2],
+				 .blockDimX = block[0],
+				 .blockDimY = block[1],
+				 .blockDimZ = block[2],
+				 .sharedMemBytes = shared_bytes,
+				 .hStream = stream,
+				 .attrs = &attribute,
+				 .numAttrs = 1};
+
+	return launch_extended(&config, f, params, NULL);
+}
+
+API cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
+			      unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY,
+			      unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,
+			      void **kernelParams)
+{
+	return launch_cooperative(f, (unsigned[]){gridDimX, gridDimY, gridDimZ},
+				  (unsigned[]){blockDimX, blockDimY, blockDimZ}, sharedMemBytes,
+				  hStream, kernelParams);
+}
+
+API cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
+				   unsigned int gridDimZ, unsigned int blockDimX,
+				   unsigned int blockDimY, unsigned int blockDimZ,
+				   unsigned int sharedMemBytes, CUstream hStream,
+				   void **kernelParams)
+{
+	return launch_cooperative(f, (unsigned[]){gridDimX, gridDimY, gridDimZ},
+				  (unsigned[]){blockDimX, blockDimY, blockDimZ}, sharedMemBytes,
+				  hStream, kernelParams);
 }
 
 /* ---- occupancy: what an sm_90 GPU would answer from the same resources ---- */

@@ -90,32 +90,39 @@ static CUresult verdict_result(enum image_verdict v)
 	}
 }
 
-/* size SIZE_MAX: unknown. where names the image in messages: a path, or the entry called. */
-static CUresult module_load(CUmodule *out, const void *data, size_t size, const char *where,
-			    uint64_t context, const struct jit_log *errors)
+CUresult module_load(struct module **out, const void *data, size_t size, const char *where,
+		     const struct context *context, struct error *err)
 {
-	struct error err = {0};
 	struct image image;
-	struct module *m;
-	CUresult result = verdict_result(image_open(&image, data, size, DEVICE_ARCH, &err));
+	CUresult result;
+	int rc;
 
+	*err = (struct error){0};
+	result = verdict_result(image_open(&image, data, size, DEVICE_ARCH, err));
 	if (result == CUDA_SUCCESS) {
-		switch (module_new(&m, &image, context, &err)) {
-		case 0:
-			*out = (CUmodule)m->handle;
-			break;
-		case -ENOMEM:
+		rc = context ? module_new(out, &image, context->handle, err)
+			     : module_new_library(out, &image, err);
+		if (rc == -ENOMEM)
 			result = CUDA_ERROR_OUT_OF_MEMORY;
-			break;
-		case -ENOTSUP: /* valid PTX, but not for this device */
+		else if (rc == -ENOTSUP) /* valid PTX, but not for this device */
 			result = CUDA_ERROR_NOT_SUPPORTED;
-			break;
-		default:
+		else if (rc)
 			result = CUDA_ERROR_INVALID_PTX;
-		}
 	}
 	if (result != CUDA_SUCCESS)
-		softgpu_log(SOFTGPU_LOG_ERROR, "%s: %s", where, err.message);
+		softgpu_log(SOFTGPU_LOG_ERROR, "%s: %s", where, err->message);
+	return result;
+}
+
+static CUresult load_data(CUmodule *out, const void *data, const char *where,
+			  const struct context *context, const struct jit_log *errors)
+{
+	struct module *m;
+	struct error err;
+	CUresult result = module_load(&m, data, SIZE_MAX, where, context, &err);
+
+	if (result == CUDA_SUCCESS)
+		*out = (CUmodule)m->handle;
 	jit_log_write(errors, err.message);
 	return result;
 }
@@ -133,8 +140,7 @@ API cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOpti
 	if (result != CUDA_SUCCESS)
 		return result;
 	jit_log_write(&infos, "");
-	return module_load(module, image, SIZE_MAX, "cuModuleLoadDataEx", api.context->handle,
-			   &errors);
+	return load_data(module, image, "cuModuleLoadDataEx", api.context, &errors);
 }
 
 API cuModuleLoadData(CUmodule *module, const void *image)
@@ -142,25 +148,45 @@ API cuModuleLoadData(CUmodule *module, const void *image)
 	API_SCOPE(NEED_LIVE);
 	if (!module || !image)
 		return CUDA_ERROR_INVALID_VALUE;
-	return module_load(module, image, SIZE_MAX, "cuModuleLoadData", api.context->handle,
-			   &(struct jit_log){0});
+	return load_data(module, image, "cuModuleLoadData", api.context, &(struct jit_log){0});
+}
+
+API cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin)
+{
+	API_SCOPE(NEED_LIVE);
+	if (!module || !fatCubin)
+		return CUDA_ERROR_INVALID_VALUE;
+	return load_data(module, fatCubin, "cuModuleLoadFatBinary", api.context,
+			 &(struct jit_log){0});
+}
+
+CUresult module_load_file(struct module **out, const char *path, const char *where,
+			  const struct context *context)
+{
+	_cleanup_free_ char *data = NULL;
+	struct error err;
+	size_t size;
+	int rc = file_read_all(path, FILE_MAX_BYTES, &data, &size);
+
+	if (rc) {
+		softgpu_log(SOFTGPU_LOG_ERROR, "%s: %s: %s", where, path, strerror(-rc));
+		return rc == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_FILE_NOT_FOUND;
+	}
+	return module_load(out, data, size, path, context, &err);
 }
 
 API cuModuleLoad(CUmodule *module, const char *fname)
 {
 	API_SCOPE(NEED_LIVE);
-	_cleanup_free_ char *data = NULL;
-	size_t size;
-	int rc;
+	struct module *m;
+	CUresult result;
 
 	if (!module || !fname)
 		return CUDA_ERROR_INVALID_VALUE;
-	rc = file_read_all(fname, FILE_MAX_BYTES, &data, &size);
-	if (rc) {
-		softgpu_log(SOFTGPU_LOG_ERROR, "cuModuleLoad: %s: %s", fname, strerror(-rc));
-		return rc == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_FILE_NOT_FOUND;
-	}
-	return module_load(module, data, size, fname, api.context->handle, &(struct jit_log){0});
+	result = module_load_file(&m, fname, "cuModuleLoad", api.context);
+	if (result == CUDA_SUCCESS)
+		*module = (CUmodule)m->handle;
+	return result;
 }
 
 static struct module *module_get(CUmodule handle)
@@ -175,6 +201,8 @@ API cuModuleUnload(CUmodule hmod)
 
 	if (!m)
 		return CUDA_ERROR_INVALID_HANDLE;
+	if (m->library)
+		return CUDA_ERROR_NOT_PERMITTED; /* it goes with its library */
 	module_free(m);
 	return CUDA_SUCCESS;
 }
@@ -193,6 +221,33 @@ API cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name)
 	if (!f)
 		return CUDA_ERROR_NOT_FOUND;
 	*hfunc = (CUfunction)f->handle;
+	return CUDA_SUCCESS;
+}
+
+API cuModuleGetFunctionCount(unsigned int *count, CUmodule mod)
+{
+	API_SCOPE(NEED_LIVE);
+	const struct module *m = module_get(mod);
+
+	if (!count)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!m)
+		return CUDA_ERROR_INVALID_HANDLE;
+	*count = (unsigned)m->ptx->entry_count;
+	return CUDA_SUCCESS;
+}
+
+API cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunctions, CUmodule mod)
+{
+	API_SCOPE(NEED_LIVE);
+	const struct module *m = module_get(mod);
+
+	if (!functions || !numFunctions)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!m)
+		return CUDA_ERROR_INVALID_HANDLE;
+	for (size_t i = 0; i < numFunctions && i < m->ptx->entry_count; i++)
+		functions[i] = (CUfunction)m->functions[i].handle;
 	return CUDA_SUCCESS;
 }
 

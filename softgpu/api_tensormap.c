@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "softgpu/log.h"
 #include "softgpu/tensormap.h"
 
 static uint32_t element_bytes(CUtensorMapDataType type)
@@ -105,4 +106,18 @@ API cuTensorMapEncodeTiled(CUtensorMap *tensorMap, CUtensorMapDataType tensorDat
 		return CUDA_ERROR_INVALID_VALUE;
 	memcpy(tensorMap, &t, sizeof(t));
 	return CUDA_SUCCESS;
+}
+
+/* The machine copies tiles only; a kernel that would use such a map is refused in any case. */
+API cuTensorMapEncodeIm2col(CUtensorMap *tensorMap, CUtensorMapDataType tensorDataType,
+			    cuuint32_t tensorRank, void *globalAddress, const cuuint64_t *globalDim,
+			    const cuuint64_t *globalStrides, const int *pixelBoxLowerCorner,
+			    const int *pixelBoxUpperCorner, cuuint32_t channelsPerPixel,
+			    cuuint32_t pixelsPerColumn, const cuuint32_t *elementStrides,
+			    CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+			    CUtensorMapL2promotion l2Promotion, CUtensorMapFloatOOBfill oobFill)
+{
+	API_SCOPE(NEED_INIT);
+	softgpu_log(SOFTGPU_LOG_ERROR, "cuTensorMapEncodeIm2col is not supported");
+	return CUDA_ERROR_NOT_SUPPORTED;
 }

@@ -18,6 +18,13 @@ struct function *function_get(CUfunction handle)
 	return handle_get(HANDLE_FUNCTION, (uint64_t)handle);
 }
 
+struct function *launch_function(CUfunction handle)
+{
+	struct function *f = function_get(handle);
+
+	return f ? f : kernel_get((CUkernel)handle);
+}
+
 static CUresult launch_refuse(const struct launch *l, CUresult result, const char *why)
 {
 	softgpu_log(SOFTGPU_LOG_ERROR,
@@ -152,7 +159,7 @@ CUresult launch_run(const struct launch *l, struct context *context)
 	_cleanup_free_ uint8_t *params = NULL;
 	CUresult result;
 
-	if (l->function->module->context != context->handle)
+	if (!l->function->module->library && l->function->module->context != context->handle)
 		return launch_refuse(l, CUDA_ERROR_INVALID_HANDLE, "function of another context");
 	if (!stream_valid(l->stream, context->handle))
 		return launch_refuse(l, CUDA_ERROR_INVALID_HANDLE, "unknown stream");

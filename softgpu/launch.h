@@ -9,6 +9,8 @@
 #include "softgpu/module.h"
 
 struct function *function_get(CUfunction handle); /* or NULL */
+/* For launches, which take a CUkernel cast to CUfunction too. NULL for neither. */
+struct function *launch_function(CUfunction handle);
 
 struct launch {
 	struct function *function;

@@ -86,11 +86,35 @@ int module_new(struct module **out, struct image *image, uint64_t context, struc
 	return 0;
 }
 
+int module_new_library(struct module **out, struct image *image, struct error *err)
+{
+	struct module *m;
+	int rc = module_new(&m, image, 0, err);
+
+	if (rc)
+		return rc;
+	m->library = handle_new(HANDLE_LIBRARY, m);
+	for (size_t i = 0; m->library && i < m->ptx->entry_count; i++) {
+		m->functions[i].kernel = handle_new(HANDLE_KERNEL, &m->functions[i]);
+		if (!m->functions[i].kernel)
+			rc = -ENOMEM;
+	}
+	if (!m->library || rc) {
+		module_free(m);
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	}
+	*out = m;
+	return 0;
+}
+
 void module_free(struct module *m)
 {
 	handle_free(HANDLE_MODULE, m->handle);
-	for (size_t i = 0; m->functions && i < m->ptx->entry_count; i++)
+	handle_free(HANDLE_LIBRARY, m->library);
+	for (size_t i = 0; m->functions && i < m->ptx->entry_count; i++) {
 		handle_free(HANDLE_FUNCTION, m->functions[i].handle);
+		handle_free(HANDLE_KERNEL, m->functions[i].kernel);
+	}
 	for (size_t i = 0; m->ptx && i < m->ptx->global_count; i++)
 		if (m->ptx->globals[i].address)
 			space_free(m->ptx->globals[i].address, RANGE_GLOBAL);
@@ -115,6 +139,11 @@ struct function *module_function(struct module *m, const char *name)
 	const struct ptx_entry *entry = ptx_module_entry(m->ptx, name);
 
 	return entry ? &m->functions[entry - m->ptx->entries] : NULL;
+}
+
+struct function *kernel_get(CUkernel handle)
+{
+	return handle_get(HANDLE_KERNEL, (uint64_t)handle);
 }
 
 struct ptx_global *module_global(struct module *m, const char *name)

@@ -227,19 +227,23 @@ const char *trial_status_name(uint32_t v);
 	F(9, U32, max_dynamic_shared_bytes,                                   \
 	  "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES at its first launch")
 
-#define RECORD_TENSOR_MAP(F, A)                                       \
-	F(1, BYTES, descriptor, "the 128 bytes of the CUtensorMap")   \
-	F(2, STR, call, "driver entry: cuTensorMapEncodeTiled")       \
-	F(3, U32, data_type, "CUtensorMapDataType")                   \
-	F(4, U64, address, "globalAddress")                           \
-	F(5, U64S, dims, "globalDim, one a dimension (rank = count)") \
-	F(6, U64S, strides_bytes, "globalStrides, rank - 1")          \
-	F(7, U64S, box, "boxDim")                                     \
-	F(8, U64S, element_strides, "elementStrides")                 \
-	F(9, U32, interleave, "CUtensorMapInterleave")                \
-	F(10, U32, swizzle, "CUtensorMapSwizzle")                     \
-	F(11, U32, l2_promotion, "CUtensorMapL2promotion")            \
-	F(12, U32, oob_fill, "CUtensorMapFloatOOBfill")
+#define RECORD_TENSOR_MAP(F, A)                                                           \
+	F(1, BYTES, descriptor, "the 128 bytes of the CUtensorMap")                       \
+	F(2, STR, call, "driver entry: cuTensorMapEncodeTiled or …Im2col")                \
+	F(3, U32, data_type, "CUtensorMapDataType")                                       \
+	F(4, U64, address, "globalAddress")                                               \
+	F(5, U64S, dims, "globalDim, one a dimension (rank = count)")                     \
+	F(6, U64S, strides_bytes, "globalStrides, rank - 1")                              \
+	F(7, U64S, box, "boxDim; none of Im2col")                                         \
+	F(8, U64S, element_strides, "elementStrides")                                     \
+	F(9, U32, interleave, "CUtensorMapInterleave")                                    \
+	F(10, U32, swizzle, "CUtensorMapSwizzle")                                         \
+	F(11, U32, l2_promotion, "CUtensorMapL2promotion")                                \
+	F(12, U32, oob_fill, "CUtensorMapFloatOOBfill")                                   \
+	F(13, U64S, lower_corner, "Im2col: pixelBoxLowerCorner, sign-extended, rank - 2") \
+	F(14, U64S, upper_corner, "Im2col: pixelBoxUpperCorner, sign-extended, rank - 2") \
+	F(15, U32, channels, "Im2col: channelsPerPixel")                                  \
+	F(16, U32, pixels, "Im2col: pixelsPerColumn")
 
 #define RECORD_LAUNCH(F, A)                                                               \
 	F(1, U64, seq, "number of the launch among all launches of the process, from 1")  \

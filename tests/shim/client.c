@@ -28,8 +28,29 @@ static struct driver d;
 static CUfunction function;
 static CUdeviceptr x, y;
 
-static void setup(const char *image, bool by_path)
+/* How the image is loaded and its function found. */
+enum way { BY_DATA, BY_PATH, BY_LIBRARY, BY_LIBRARY_MODULE, BY_ENUMERATION };
+
+static CUfunction from_library(const char *data, const char *entry, enum way way)
 {
+	CUlibrary library;
+	CUmodule module;
+	CUkernel kernel;
+	CUfunction f;
+
+	CHECK(d.cuLibraryLoadData(&library, data, NULL, NULL, 0, NULL, NULL, 0));
+	if (way == BY_LIBRARY) {
+		CHECK(d.cuLibraryGetKernel(&kernel, library, entry));
+		return (CUfunction)kernel;
+	}
+	CHECK(d.cuLibraryGetModule(&module, library));
+	CHECK(d.cuModuleGetFunction(&f, module, entry));
+	return f;
+}
+
+static void setup_by(const char *image, enum way way)
+{
+	const char *entry = strstr(image, "tma_k") ? "tma_k" : "softmax_k";
 	struct error err;
 	char *data;
 	size_t size;
@@ -41,13 +62,23 @@ static void setup(const char *image, bool by_path)
 		exit(3);
 	}
 	CHECK(d.cuInit(0));
-	CHECK(by_path ? d.cuModuleLoad(&module, image) : d.cuModuleLoadData(&module, data));
+	if (way == BY_LIBRARY || way == BY_LIBRARY_MODULE) {
+		function = from_library(data, entry, way);
+	} else {
+		CHECK(way == BY_PATH ? d.cuModuleLoad(&module, image)
+				     : d.cuModuleLoadData(&module, data));
+		CHECK(way == BY_ENUMERATION ? d.cuModuleEnumerateFunctions(&function, 1, module)
+					    : d.cuModuleGetFunction(&function, module, entry));
+	}
 	free(data); /* as Triton, whose Python object goes */
-	CHECK(d.cuModuleGetFunction(&function, module,
-				    strstr(image, "tma_k") ? "tma_k" : "softmax_k"));
 	CHECK(d.cuMemAlloc_v2(&x, BYTES));
 	CHECK(d.cuMemAlloc_v2(&y, BYTES));
 	memset((void *)x, 7, BYTES);
+}
+
+static void setup(const char *image, bool by_path)
+{
+	setup_by(image, by_path ? BY_PATH : BY_DATA);
 }
 
 static CUresult launch(unsigned grid, CUdeviceptr from, CUdeviceptr to, int n)
@@ -143,6 +174,47 @@ static void unknown_function(void)
 				       NULL));
 }
 
+/*
+ * What the runtime does for PyTorch's own code: a fatbin of some size, loaded as a library, whose
+ * kernels are launched by either handle.
+ */
+static void fatbin(void)
+{
+	static struct {
+		uint32_t magic;
+		uint16_t version, header_bytes;
+		uint64_t bytes;
+		char data[64];
+	} container = {0xba55ed50u, 1, 16, 64, "code"};
+	struct {
+		uint32_t magic, version;
+		const void *data, *list;
+	} wrapper = {0x466243b1u, 1, &container, NULL};
+	CUdeviceptr scratch = 0;
+	CUlibrary library;
+	CUkernel kernel;
+	CUfunction f;
+	int n = 1;
+	void *params[] = {&x, &y, &n, &scratch, &scratch};
+
+	CHECK(launch(1, x, y, 1));
+	CHECK(d.cuLibraryLoadData(&library, &wrapper, NULL, NULL, 0, NULL, NULL, 0));
+	CHECK(d.cuLibraryGetKernel(&kernel, library, "elementwise"));
+	CHECK(d.cuLaunchKernel((CUfunction)kernel, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+	CHECK(d.cuKernelGetFunction(&f, kernel));
+	CHECK(d.cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+	CHECK(d.cuLibraryUnload(library));
+}
+
+static void cooperative(void)
+{
+	CUdeviceptr scratch = 0;
+	int n = 5;
+	void *params[] = {&x, &y, &n, &scratch, &scratch};
+
+	CHECK(d.cuLaunchCooperativeKernel(function, 2, 1, 1, 128, 1, 1, 0, NULL, params));
+}
+
 /* The child has the parent's pointers but must load its own images. */
 static void forked(const char *image)
 {
@@ -218,9 +290,18 @@ int main(int argc, char **argv)
 
 		return driver_open(&d, "libcuda.so.1", &err) < 0 || d.cuInit(0) != CUDA_SUCCESS;
 	}
-	setup(argv[2], !strcmp(mode, "path"));
-	if (!strcmp(mode, "basic"))
+	setup_by(argv[2], !strcmp(mode, "path")             ? BY_PATH
+			  : !strcmp(mode, "library")        ? BY_LIBRARY
+			  : !strcmp(mode, "library-module") ? BY_LIBRARY_MODULE
+			  : !strcmp(mode, "enumerated")     ? BY_ENUMERATION
+							    : BY_DATA);
+	if (!strcmp(mode, "basic") || !strcmp(mode, "library") || !strcmp(mode, "library-module") ||
+	    !strcmp(mode, "enumerated"))
 		basic();
+	else if (!strcmp(mode, "fatbin"))
+		fatbin();
+	else if (!strcmp(mode, "cooperative"))
+		cooperative();
 	else if (!strcmp(mode, "path"))
 		CHECK(launch(1, x, y, 5));
 	else if (!strcmp(mode, "middle"))

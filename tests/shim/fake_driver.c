@@ -218,7 +218,19 @@ EXPORT CUresult CUDAAPI cuStreamQuery(CUstream stream)
 	return CUDA_SUCCESS;
 }
 
-/* ---- modules ---- */
+/* ---- modules and libraries ---- */
+
+/* A library's kernel is no function, but may be launched as one. */
+struct CUkern_st {
+	struct CUfunc_st function;
+};
+static struct CUkern_st kernels[MAX];
+static unsigned kernel_count;
+
+static int is_kernel(const void *handle)
+{
+	return (char *)handle >= (char *)kernels && (char *)handle < (char *)&kernels[MAX];
+}
 
 EXPORT CUresult CUDAAPI cuModuleLoadData(CUmodule *module, const void *image)
 {
@@ -253,12 +265,79 @@ EXPORT CUresult CUDAAPI cuModuleGetFunction(CUfunction *function, CUmodule modul
 EXPORT CUresult CUDAAPI cuFuncGetName(const char **name, CUfunction function)
 {
 	*name = function->name;
-	return CUDA_SUCCESS;
+	return is_kernel(function) ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
 }
 
 EXPORT CUresult CUDAAPI cuFuncGetAttribute(int *value, CUfunction_attribute which, CUfunction f)
 {
+	if (is_kernel(f))
+		abort(); /* as a driver that takes it for what it is not */
 	*value = which == CU_FUNC_ATTRIBUTE_NUM_REGS ? 32 : 0;
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult CUDAAPI cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *jit,
+					  void **jit_values, unsigned jit_count,
+					  CUlibraryOption *options, void **values, unsigned count)
+{
+	*library = malloc(1);
+	return *library ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+EXPORT CUresult CUDAAPI cuLibraryLoadFromFile(CUlibrary *library, const char *path,
+					      CUjit_option *jit, void **jit_values,
+					      unsigned jit_count, CUlibraryOption *options,
+					      void **values, unsigned count)
+{
+	return cuLibraryLoadData(library, path, jit, jit_values, jit_count, options, values, count);
+}
+
+EXPORT CUresult CUDAAPI cuLibraryUnload(CUlibrary library)
+{
+	free(library);
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult CUDAAPI cuLibraryGetModule(CUmodule *module, CUlibrary library)
+{
+	*module = (CUmodule)((char *)library + 1);
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult CUDAAPI cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
+{
+	*kernel = &kernels[kernel_count++ % MAX];
+	snprintf((*kernel)->function.name, sizeof((*kernel)->function.name), "%s", name);
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult CUDAAPI cuLibraryEnumerateKernels(CUkernel *list, unsigned count, CUlibrary library)
+{
+	for (unsigned i = 0; i < count; i++)
+		cuLibraryGetKernel(&list[i], library, "softmax_k");
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult CUDAAPI cuKernelGetName(const char **name, CUkernel kernel)
+{
+	*name = kernel->function.name;
+	return is_kernel(kernel) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+EXPORT CUresult CUDAAPI cuKernelGetFunction(CUfunction *function, CUkernel kernel)
+{
+	if (!is_kernel(kernel))
+		return CUDA_ERROR_INVALID_HANDLE;
+	*function = calloc(1, sizeof(**function));
+	**function = kernel->function;
+	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult CUDAAPI cuModuleEnumerateFunctions(CUfunction *list, unsigned count,
+						   CUmodule module)
+{
+	for (unsigned i = 0; i < count; i++)
+		cuModuleGetFunction(&list[i], module, "softmax_k");
 	return CUDA_SUCCESS;
 }
 
@@ -271,11 +350,21 @@ EXPORT CUresult CUDAAPI cuFuncGetParamInfo(CUfunction f, size_t index, size_t *o
 					{328, 8}, {336, 8},   {344, 8}, {352, 8}};
 	int is_tma = !strcmp(f->name, "tma_k");
 
+	if (is_kernel(f))
+		abort();
 	if (index >= (is_tma ? sizeof(tma) : sizeof(plain)) / sizeof(plain[0]))
 		return CUDA_ERROR_INVALID_VALUE;
 	*offset = (is_tma ? tma : plain)[index][0];
 	*size = (is_tma ? tma : plain)[index][1];
 	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult CUDAAPI cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t *offset,
+					     size_t *size)
+{
+	struct CUfunc_st function = kernel->function;
+
+	return cuFuncGetParamInfo(&function, index, offset, size);
 }
 
 /* ---- launches ---- */
@@ -293,7 +382,9 @@ static CUresult run(CUfunction f, void **params, void **extra)
 	} else {
 		size_t offset, size;
 
-		for (size_t i = 0; !cuFuncGetParamInfo(f, i, &offset, &size); i++)
+		struct CUfunc_st function = *f;
+
+		for (size_t i = 0; !cuFuncGetParamInfo(&function, i, &offset, &size); i++)
 			memcpy(packed + offset, params[i], size);
 	}
 	if (!strcmp(f->name, "tma_k"))
@@ -316,6 +407,16 @@ static CUresult run(CUfunction f, void **params, void **extra)
 LAUNCH(cuLaunchKernel)
 LAUNCH(cuLaunchKernel_ptsz)
 
+#define LAUNCH_COOPERATIVE(symbol)                                                             \
+	EXPORT CUresult CUDAAPI symbol(CUfunction f, unsigned gx, unsigned gy, unsigned gz,    \
+				       unsigned bx, unsigned by, unsigned bz, unsigned shared, \
+				       CUstream stream, void **params)                         \
+	{                                                                                      \
+		return run(f, params, NULL);                                                   \
+	}
+LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel)
+LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz)
+
 #define LAUNCH_EX(symbol)                                                                         \
 	EXPORT CUresult CUDAAPI symbol(const CUlaunchConfig *config, CUfunction f, void **params, \
 				       void **extra)                                              \
@@ -337,4 +438,15 @@ EXPORT CUresult CUDAAPI cuTensorMapEncodeTiled(
 	memset(map, 0x5a, sizeof(*map));
 	memcpy(map, &hidden, sizeof(hidden));
 	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult CUDAAPI cuTensorMapEncodeIm2col(
+	CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *address,
+	const cuuint64_t *dims, const cuuint64_t *strides, const int *lower, const int *upper,
+	cuuint32_t channels, cuuint32_t pixels, const cuuint32_t *element_strides,
+	CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+	CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill)
+{
+	return cuTensorMapEncodeTiled(map, type, rank, address, dims, strides, NULL,
+				      element_strides, interleave, swizzle, promotion, fill);
 }

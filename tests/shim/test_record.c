@@ -342,6 +342,71 @@ static void other_functions_are_counted(void **state)
 	assert_int_equal(b->ends.items[0].launches, 6);
 }
 
+/* Whatever the handle came from, the records are the same. */
+static void any_way_to_a_function(void **state)
+{
+	static const char *const modes[] = {"library", "library-module", "enumerated"};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(modes); i++) {
+		const struct record_kernel *k;
+		struct bundle *b;
+
+		client_run(&run, modes[i], "softmax_k", NULL);
+		b = only_bundle();
+		assert_string_equal(b->images.items[0].loader,
+				    i < 2 ? "cuLibraryLoadData" : "cuModuleLoadData");
+		assert_int_equal(b->kernels.count, 1);
+		k = &b->kernels.items[0];
+		assert_string_equal(k->entry, "softmax_k");
+		assert_int_equal(k->params.count, 5);
+		assert_int_equal(k->registers, 32);
+		assert_int_equal(b->launches.count, 4);
+		assert_int_equal(b->launches.items[0].regions.count, 2);
+		assert_int_equal(b->unrecordeds.count, 0);
+		client_clean(&run);
+	}
+	client_run(&run, "basic", "softmax_k", NULL); /* for the teardown */
+}
+
+static void fatbins_are_counted_by_name(void **state)
+{
+	static const char *const all[] = {"KERNELAB_ORIGIN=all", NULL};
+	const struct record_unrecorded *u;
+	struct bundle *b;
+
+	client_run(&run, "fatbin", "softmax_k", NULL);
+	b = only_bundle();
+	assert_int_equal(b->images.count, 1);
+	assert_int_equal(b->launches.count, 1);
+	assert_int_equal(b->unrecordeds.count, 1);
+	u = &b->unrecordeds.items[0];
+	assert_string_equal(u->name, "elementwise");
+	assert_int_equal(u->launches, 2);
+	assert_non_null(strstr(u->reason, "fatbin"));
+	client_clean(&run);
+
+	client_run(&run, "fatbin", "softmax_k", all);
+	b = only_bundle();
+	assert_int_equal(b->images.count, 2);
+	assert_int_equal(b->images.items[1].kind, IMAGE_FATBIN);
+	assert_int_equal(b->images.items[1].size, 80);
+	assert_int_equal(b->launches.count, 2); /* the class of both is one */
+	assert_int_equal(b->unrecordeds.count, 0);
+}
+
+static void cooperative_launch(void **state)
+{
+	const struct record_launch *l;
+
+	client_run(&run, "cooperative", "softmax_k", NULL);
+	l = &only_bundle()->launches.items[0];
+	assert_string_equal(l->call, "cuLaunchCooperativeKernel");
+	assert_int_equal(l->flags, LAUNCH_COOPERATIVE);
+	assert_int_equal(l->grid[0], 2);
+	assert_int_equal(l->attributes.count, 1);
+	assert_int_equal(l->attributes.items[0].id, 2 /* cooperative */);
+}
+
 static void launch_error_passes_through(void **state)
 {
 	static const char *const env[] = {"FAKE_LAUNCH_FAILS=1", NULL};
@@ -489,6 +554,9 @@ int main(void)
 		cmocka_unit_test_teardown(loaded_from_a_file, clean),
 		cmocka_unit_test_teardown(too_many_classes, clean),
 		cmocka_unit_test_teardown(other_functions_are_counted, clean),
+		cmocka_unit_test_teardown(any_way_to_a_function, clean),
+		cmocka_unit_test_teardown(fatbins_are_counted_by_name, clean),
+		cmocka_unit_test_teardown(cooperative_launch, clean),
 		cmocka_unit_test_teardown(launch_error_passes_through, clean),
 		cmocka_unit_test_teardown(failed_copy_is_noted, clean),
 		cmocka_unit_test_teardown(origin_not_wanted, clean),

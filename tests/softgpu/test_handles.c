@@ -22,6 +22,7 @@ static void give_everywhere(uint64_t h)
 	CUdeviceptr p;
 	CUmodule m;
 	CUfunction f;
+	CUkernel kernel;
 	float ms;
 	int number;
 	size_t size;
@@ -54,6 +55,11 @@ static void give_everywhere(uint64_t h)
 			     CUDA_SUCCESS);
 	assert_int_not_equal(cu.cuOccupancyMaxActiveClusters(&number, (CUfunction)h, &config),
 			     CUDA_SUCCESS);
+	assert_int_not_equal(cu.cuLibraryUnload((CUlibrary)h), CUDA_SUCCESS);
+	assert_int_not_equal(cu.cuLibraryGetModule(&m, (CUlibrary)h), CUDA_SUCCESS);
+	assert_int_not_equal(cu.cuLibraryGetKernel(&kernel, (CUlibrary)h, "k"), CUDA_SUCCESS);
+	assert_int_not_equal(cu.cuLibraryEnumerateKernels(&kernel, 1, (CUlibrary)h), CUDA_SUCCESS);
+	assert_int_not_equal(cu.cuModuleEnumerateFunctions(&f, 1, (CUmodule)h), CUDA_SUCCESS);
 	assert_int_not_equal(cu.cuMemRelease(h), CUDA_SUCCESS);
 	assert_int_not_equal(cu.cuMemMap(0x10000000000, 2 << 20, 0, h, 0), CUDA_SUCCESS);
 	assert_int_not_equal(cu.cuStreamDestroy_v2((CUstream)h), CUDA_SUCCESS);
