@@ -130,6 +130,11 @@ static void flush_now_and_then(uint64_t seq)
 
 /* ---- deciding ---- */
 
+uint64_t launches_number(uint64_t count)
+{
+	return atomic_fetch_add(&launches_seen, count) + 1;
+}
+
 /* Counts it; true if the launch is one to record. Caller holds table_lock. */
 static bool wanted(struct shape_class *c, const struct kernel *k)
 {
@@ -138,30 +143,49 @@ static bool wanted(struct shape_class *c, const struct kernel *k)
 	       c->failed < FAILURES_MAX;
 }
 
+bool launches_claim(struct launch_facts *f)
+{
+	struct shape_class *c;
+	bool record;
+
+	pthread_mutex_lock(&recorder_table_lock);
+	c = kernels_class(f->kernel, f->class_key, f->call->grid);
+	f->shape_class = c;
+	record = wanted(c, f->kernel);
+	if (record)
+		c->claimed++; /* launches_settle says what became of it */
+	pthread_mutex_unlock(&recorder_table_lock);
+	return record;
+}
+
+void launches_count(struct launch_facts *f)
+{
+	pthread_mutex_lock(&recorder_table_lock);
+	f->shape_class = kernels_class(f->kernel, f->class_key, f->call->grid);
+	f->shape_class->seen++;
+	pthread_mutex_unlock(&recorder_table_lock);
+}
+
+void launches_count_other(struct kernel *kernel)
+{
+	pthread_mutex_lock(&recorder_table_lock);
+	kernel->launches++;
+	pthread_mutex_unlock(&recorder_table_lock);
+}
+
 static struct recording *consider(const struct launch_call *call, struct kernel *k, uint64_t seq)
 {
 	unsigned char params[PARAMS_BYTES_MAX];
 	struct launch_facts facts = {.call = call, .kernel = k, .seq = seq, .params = params};
-	struct shape_class *c;
-	bool record;
 
 	facts.params_size = params_gather(k, call, params, &facts.params_known);
 	facts.class_key = params_class(k, call, params, facts.params_size);
-	pthread_mutex_lock(&recorder_table_lock);
-	c = kernels_class(k, facts.class_key, call->grid);
-	record = wanted(c, k);
-	if (record)
-		c->claimed++; /* record_launch_begin says what became of it */
-	pthread_mutex_unlock(&recorder_table_lock);
-	if (!record)
-		return NULL;
-	facts.shape_class = c;
-	return record_launch_begin(&facts);
+	return launches_claim(&facts) ? record_launch_begin(&facts) : NULL;
 }
 
 struct recording *launches_before(const struct launch_call *call)
 {
-	uint64_t seq = atomic_fetch_add(&launches_seen, 1) + 1;
+	uint64_t seq = launches_number(1);
 	struct recording *r = NULL;
 	struct kernel *k;
 
@@ -176,9 +200,8 @@ struct recording *launches_before(const struct launch_call *call)
 			recorder_fail("counting a launch", -ENOMEM);
 			return NULL;
 		}
-		pthread_mutex_lock(&recorder_table_lock);
-		k->launches++;
-		pthread_mutex_unlock(&recorder_table_lock);
+		if (!k->recorded)
+			launches_count_other(k);
 	}
 	if (k->recorded)
 		r = consider(call, k, seq);
@@ -186,8 +209,10 @@ struct recording *launches_before(const struct launch_call *call)
 	return r;
 }
 
-void launches_settle(struct shape_class *c, enum launch_outcome outcome)
+void launches_settle(const struct launch_facts *f, enum launch_outcome outcome)
 {
+	struct shape_class *c = f->shape_class;
+
 	pthread_mutex_lock(&recorder_table_lock);
 	if (outcome != LAUNCH_RECORDED)
 		c->claimed--;

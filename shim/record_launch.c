@@ -74,8 +74,8 @@ static int add_descriptors(struct regions *regions, struct bundle_writer *w,
 	return r;
 }
 
-static int find_regions(struct regions *regions, struct bundle_writer *w,
-			const struct launch_facts *f)
+int record_launch_regions(struct regions *regions, struct bundle_writer *w,
+			  const struct launch_facts *f)
 {
 	struct record_param whole = {.size = (uint32_t)f->params_size};
 	const struct record_param *params = f->kernel->params;
@@ -133,7 +133,7 @@ static int list_attributes(const struct launch_call *call, struct attributes *a)
 	return 0;
 }
 
-static int put_launch(struct bundle_writer *w, const struct launch_facts *f,
+int record_launch_put(struct bundle_writer *w, const struct launch_facts *f,
 		      const struct regions *regions, uint32_t flags, const char *note)
 {
 	const struct launch_call *call = f->call;
@@ -187,7 +187,7 @@ static int snapshot(struct bundle_writer *w, const struct launch_facts *f, struc
 		    CUstream stream, bool *complete, char *note, size_t note_size)
 {
 	CUresult result;
-	int r = find_regions(regions, w, f);
+	int r = record_launch_regions(regions, w, f);
 	char text[160];
 
 	*complete = false;
@@ -237,7 +237,7 @@ static struct recording *begin(struct bundle_writer *w, const struct launch_fact
 	if (capturing(stream))
 		flags |= LAUNCH_IN_CAPTURE;
 	if ((flags & LAUNCH_IN_CAPTURE) && launches_captured_already(f->shape_class)) {
-		launches_settle(f->shape_class, LAUNCH_SKIPPED);
+		launches_settle(f, LAUNCH_SKIPPED);
 		free(rec);
 		return NULL;
 	}
@@ -249,9 +249,9 @@ static struct recording *begin(struct bundle_writer *w, const struct launch_fact
 			flags |= LAUNCH_CONTENTS_MISSING;
 	}
 	if (r >= 0)
-		r = put_launch(w, f, &rec->regions, flags, *note ? note : NULL);
+		r = record_launch_put(w, f, &rec->regions, flags, *note ? note : NULL);
 	recorder_put(r, "writing a launch");
-	launches_settle(f->shape_class, r < 0 ? LAUNCH_SKIPPED : outcome_of(flags));
+	launches_settle(f, r < 0 ? LAUNCH_SKIPPED : outcome_of(flags));
 	rec->seq = f->seq;
 	rec->stream = stream;
 	rec->contents = !flags || (flags & LAUNCH_CONTENTS_MISSING && rec->regions.count);
@@ -265,7 +265,7 @@ struct recording *record_launch_begin(const struct launch_facts *facts)
 	CUstreamCaptureMode mode;
 
 	if (!w) {
-		launches_settle(facts->shape_class, LAUNCH_SKIPPED);
+		launches_settle(facts, LAUNCH_SKIPPED);
 		return NULL;
 	}
 	mode = relax();

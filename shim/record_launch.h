@@ -7,6 +7,7 @@
 
 #include "shim/kernels.h"
 #include "shim/launches.h"
+#include "shim/regions.h"
 
 struct launch_facts {
 	const struct launch_call *call;
@@ -26,10 +27,29 @@ enum launch_outcome {
 	LAUNCH_SKIPPED   /* nothing was written */
 };
 
-/* Says what became of a claimed launch of the class (shim/launches.c). */
-void launches_settle(struct shape_class *c, enum launch_outcome outcome);
+/*
+ * Counts a launch of a recorded kernel, whose call, kernel, seq, parameters and class_key are set;
+ * fills shape_class. True if it is to be recorded: then launches_settle must say what became of it.
+ * Takes table_lock.
+ */
+bool launches_claim(struct launch_facts *f);
+/* Counts it only: it cannot be recorded. Takes table_lock. */
+void launches_count(struct launch_facts *f);
+/* Counts a launch of a kernel that is not recorded. Takes table_lock. */
+void launches_count_other(struct kernel *kernel);
+/* Numbers the next `count` launches of the process: returns the first. */
+uint64_t launches_number(uint64_t count);
+/* Says what became of a claimed launch (shim/launches.c). */
+void launches_settle(const struct launch_facts *f, enum launch_outcome outcome);
 /* True if a launch of the class in stream capture has been recorded. */
 bool launches_captured_already(const struct shape_class *c);
+
+/* The regions that the launch's parameters reach, merged. 0 or -errno. */
+int record_launch_regions(struct regions *regions, struct bundle_writer *w,
+			  const struct launch_facts *f);
+/* Writes KERNEL, if it is the first, and LAUNCH. note: NULL or why something is missing. */
+int record_launch_put(struct bundle_writer *w, const struct launch_facts *f,
+		      const struct regions *regions, uint32_t flags, const char *note);
 
 /* NULL if there is nothing to do after the launch. */
 struct recording *record_launch_begin(const struct launch_facts *facts);
