@@ -332,7 +332,11 @@ static int derive_geometry(struct bound *b, const struct record_launch *launch,
 	const struct triton_kernel *t = target->triton;
 
 	set_geometry(b, launch);
-	if (!t || t->num_warps <= 0) {
+	if (!hash_is_zero(target->ptx_hash) && hash_equal(target->ptx_hash, base->ptx_hash)) {
+		snprintf(b->note, sizeof(b->note), "geometry as recorded: the same PTX");
+		return 0;
+	}
+	if (!t || t->total_warps <= 0) {
 		size_t n, m;
 		const struct record_param *x = member_params(base, &n);
 		const struct record_param *y = member_params(target, &m);
@@ -344,7 +348,7 @@ static int derive_geometry(struct bound *b, const struct record_launch *launch,
 		snprintf(b->note, sizeof(b->note), "geometry as recorded: no launch, no metadata");
 		return 0;
 	}
-	b->block[0] = (t->warp_size ? t->warp_size : 32) * (uint32_t)t->num_warps;
+	b->block[0] = (t->warp_size ? t->warp_size : 32) * (uint32_t)t->total_warps;
 	b->block[1] = b->block[2] = 1;
 	b->shared_bytes = (uint32_t)t->shared_bytes; /* bounded by the driver at the launch */
 	b->cooperative = t->cooperative;

@@ -67,7 +67,8 @@ const struct record_param *member_params(const struct suite_member *m, size_t *c
  * Binds `launch`, recorded with `base`, to the image of `target` (may be base itself).
  *   grid       the recorded one (equal keys mean equal block shapes)
  *   block      of base: recorded; else of a recorded launch of target, preferring the same shape
- *              class; else 32 x num_warps from target's metadata
+ *              class; else the recorded one where both have the same PTX; else 32 x all warps
+ *              from target's metadata
  *   shared     likewise; else target's metadata
  *   attributes likewise; else those recorded with base, the cluster by target's num_ctas; those
  *              that name events or memory of the recorded process are left out

@@ -131,7 +131,11 @@ static int put_side(struct ledger *r, enum side side, const struct source *s, co
 {
 	/* Of the compiler under test only: PyTorch's commit says nothing about Triton or ptxas. */
 	static const char *const names[] = {"compiler.commit", "triton.commit"};
-	_cleanup_free_ char *found = versions_of(s);
+	static const char *const made[] = {"compiler.version"};
+	const char *unused;
+	/* A side made by kernelab says itself what made it. */
+	const char *maker = source_fact(s, made, 1, &unused);
+	_cleanup_free_ char *found = maker ? strdup(maker) : versions_of(s);
 	_cleanup_free_ char *how = NULL;
 	const char *which = NULL;
 	const char *known = source_fact(s, names, ARRAY_LENGTH(names), &which);
@@ -148,6 +152,7 @@ static int put_side(struct ledger *r, enum side side, const struct source *s, co
 
 	how = text_format("version: %s; commit: %s%s",
 			  version           ? "given on the command line"
+			  : maker           ? "asked of the compiler"
 			  : found && *found ? "from the images' metadata"
 					    : "not found",
 			  commit  ? "given on the command line"

@@ -41,12 +41,17 @@ struct pairs {
  * Pairs every member of `base` (the recorded run) with members of a and b; a or b may be `base`
  * itself: then a member stands for itself. Order: families, configs and members as in the suite,
  * then what only B has. The rules, for one side:
+ *   0. the side was made from the recorded images: the image made from this one;
  *   1. same family key and config key: exact;
- *   2. else same entry name and loose key, or, without metadata, same family key: source changed
- *      (without metadata: exact if it is the only config on both sides);
+ *   2. else, with metadata, same entry name and loose key (source changed), if each suite has one
+ *      such config that the other does not have exactly; or a cubin without metadata of that entry
+ *      and parameter layout: exact with the same PTX, else source changed if it is the only one.
+ *      Without metadata, same family key, if each suite has one config of it: exact;
  *   3. of several images the one with an equal specialisation; of several such, equal machine code
  *      makes them one; else by position (equally many on both sides, in order of first launch);
- * else the only one that shares a grid; else none, with the reason. 0 or -ENOMEM.
+ *      else the only one that shares a grid.
+ * Otherwise there is none, or it is ambiguous; the reason says so. A partner of another source that
+ * was never launched has no known geometry: not tested, with that reason. 0 or -ENOMEM.
  */
 int pairs_build(struct pairs *out, const struct suite *base, const struct suite *a,
 		const struct suite *b);

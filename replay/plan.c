@@ -35,16 +35,26 @@ void plan_free(struct plan *p)
 
 /* ---- sources ---- */
 
-static int open_side(struct source **out, struct source *base, const char *text, struct error *err)
+static int open_side(struct source **out, struct source *base, const char *text,
+		     const struct replay_options *o, const volatile int *stop, struct error *err)
 {
+	const struct source_request request = {.text = text,
+					       .base = base,
+					       .family = o->family,
+					       .progress_fd = o->progress_fd,
+					       .stop = stop,
+					       .argc = o->argc,
+					       .argv = o->argv};
+
 	if (!text || !strcmp(text, "recorded")) {
 		*out = base;
 		return 0;
 	}
-	return source_open_text(out, text, err);
+	return source_open_text(out, &request, err);
 }
 
-static int open_sources(struct plan *p, const struct replay_options *o, struct error *err)
+static int open_sources(struct plan *p, const struct replay_options *o, const volatile int *stop,
+			struct error *err)
 {
 	int rc;
 
@@ -55,10 +65,10 @@ static int open_sources(struct plan *p, const struct replay_options *o, struct e
 	rc = source_open(&p->base, "recorded", o->bundles, o->bundle_count, err);
 	if (rc)
 		return rc; /* the message names the bundle */
-	rc = open_side(&p->a, p->base, o->a, err);
+	rc = open_side(&p->a, p->base, o->a, o, stop, err);
 	if (rc)
 		return error_prefix(err, "A");
-	rc = open_side(&p->b, p->base, o->b, err);
+	rc = open_side(&p->b, p->base, o->b, o, stop, err);
 	return rc ? error_prefix(err, "B") : 0;
 }
 
@@ -244,7 +254,8 @@ static int add_cases(struct plan *p, const struct replay_options *o, struct erro
 	return 0;
 }
 
-int plan_make(struct plan **out, const struct replay_options *options, struct error *err)
+int plan_make(struct plan **out, const struct replay_options *options, const volatile int *stop,
+	      struct error *err)
 {
 	struct plan *p = calloc(1, sizeof(*p));
 	int rc;
@@ -252,7 +263,7 @@ int plan_make(struct plan **out, const struct replay_options *options, struct er
 	*out = NULL;
 	if (!p)
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for the plan");
-	rc = open_sources(p, options, err);
+	rc = open_sources(p, options, stop, err);
 	if (!rc && pairs_build(&p->pairs, p->base->suite, p->a->suite, p->b->suite))
 		rc = error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for the plan");
 	if (!rc && !p->pairs.count)

@@ -34,8 +34,12 @@ struct plan {
 	struct ranges reserve; /* of all cases that can be run */
 };
 
-/* Opens the sources, pairs, filters and binds. 0 or -errno with err (-ENOTSUP: a later feature). */
-int plan_make(struct plan **out, const struct replay_options *options, struct error *err);
+/*
+ * Opens the sources (which may mean to assemble or compile), pairs, filters and binds. 0 or -errno
+ * with err; -EINTR once *stop (may be NULL) is not 0.
+ */
+int plan_make(struct plan **out, const struct replay_options *options, const volatile int *stop,
+	      struct error *err);
 void plan_free(struct plan *p);
 
 #endif

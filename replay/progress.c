@@ -19,9 +19,9 @@ static void put(const struct progress *p, const char *text)
 		return;
 }
 
-void progress_start(struct progress *p, int fd, size_t total)
+void progress_start(struct progress *p, int fd, size_t total, const char *unit)
 {
-	*p = (struct progress){.fd = fd, .total = total, .start_ns = monotonic_ns()};
+	*p = (struct progress){.fd = fd, .unit = unit, .total = total, .start_ns = monotonic_ns()};
 	p->terminal = fd >= 0 && isatty(fd);
 	p->shown_ns = p->start_ns;
 }
@@ -33,8 +33,8 @@ static void show(struct progress *p, const char *what, uint64_t now)
 	double left = rate > 0 ? (double)(p->total - p->done) / rate : 0;
 	char line[200];
 
-	snprintf(line, sizeof(line), "%sreplay: %zu of %zu launches, %.1f/s, %.0f s left  %.60s%s",
-		 p->terminal ? "\r\033[K" : "", p->done, p->total, rate, left, what,
+	snprintf(line, sizeof(line), "%sreplay: %zu of %zu %s, %.1f/s, %.0f s left  %.60s%s",
+		 p->terminal ? "\r\033[K" : "", p->done, p->total, p->unit, rate, left, what,
 		 p->terminal ? "" : "\n");
 	put(p, line);
 	p->shown_ns = now;

@@ -10,11 +10,13 @@
 struct progress {
 	int fd; /* -1: silent */
 	bool terminal;
+	const char *unit; /* "launches" */
 	size_t done, total;
 	uint64_t start_ns, shown_ns;
 };
 
-void progress_start(struct progress *p, int fd, size_t total);
+/* unit: what is counted, in the plural; borrowed. */
+void progress_start(struct progress *p, int fd, size_t total, const char *unit);
 /* One more is done; shown at most five times a second on a terminal, each 10 s elsewhere. */
 void progress_step(struct progress *p, const char *what);
 /* A line of its own. */

@@ -355,7 +355,7 @@ static int run_all(struct replay *p, struct error *err)
 
 	for (size_t i = 0; i < p->plan->count; i++)
 		runnable += !p->plan->cases[i].reason;
-	progress_start(&p->progress, p->options->progress_fd, runnable);
+	progress_start(&p->progress, p->options->progress_fd, runnable, "launches");
 	for (size_t i = 0; !rc && i < p->plan->count && !stop_signal; i++) {
 		const struct replay_case *c = &p->plan->cases[i];
 
@@ -383,7 +383,6 @@ static void catch_signals(struct sigaction *old_int, struct sigaction *old_term)
 
 static int run_device(struct replay *p, struct error *err)
 {
-	struct sigaction old_int, old_term;
 	char how[200];
 	int rc = driver_choose(p->options, &p->driver, how, sizeof(how), err), closed;
 
@@ -396,13 +395,10 @@ static int run_device(struct replay *p, struct error *err)
 		ledger_close(&p->ledger, err ? err->message : "failed");
 		return rc;
 	}
-	catch_signals(&old_int, &old_term);
 	rc = run_all(p, err);
 	closed = ledger_close(&p->ledger, p->summary->interrupted ? "interrupted"
 					  : rc                    ? err->message
 								  : NULL);
-	sigaction(SIGINT, &old_int, NULL);
-	sigaction(SIGTERM, &old_term, NULL);
 	if (!rc && closed)
 		rc = error_set(err, -closed, ERROR_NO_OFFSET, "writing %s: %s", p->options->result,
 			       strerror(-closed));
@@ -429,6 +425,7 @@ int replay_run(const struct replay_options *options, struct replay_summary *summ
 	       struct error *err)
 {
 	struct replay p = {.options = options, .summary = summary, .worker = {.fd = -1}};
+	struct sigaction old_int, old_term;
 	struct error own;
 	int rc;
 
@@ -436,12 +433,15 @@ int replay_run(const struct replay_options *options, struct replay_summary *summ
 	*summary = (struct replay_summary){0};
 	p.progress.fd = options->progress_fd;
 	rc = check_options(options, err);
+	catch_signals(&old_int, &old_term);
 	if (!rc)
-		rc = plan_make(&p.plan, options, err);
+		rc = plan_make(&p.plan, options, &stop_signal, err);
 	if (!rc && options->dry_run)
 		dry_run(&p);
 	else if (!rc)
 		rc = run_device(&p, err);
+	sigaction(SIGINT, &old_int, NULL);
+	sigaction(SIGTERM, &old_term, NULL);
 	packet_free(&p.packet);
 	free(p.driver);
 	plan_free(p.plan);

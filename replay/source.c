@@ -9,6 +9,9 @@
 
 #include "lib/base.h"
 #include "lib/bundle/files.h"
+#include "replay/import.h"
+#include "replay/reassemble.h"
+#include "replay/workspace.h"
 
 void source_free(struct source *s)
 {
@@ -67,29 +70,62 @@ int source_open(struct source **out, const char *text, const char *const *paths,
 	return 0;
 }
 
-int source_open_text(struct source **out, const char *text, struct error *err)
+/* Writes the bundle of a SOURCE that is none, in `folder`. */
+static int make(const char *folder, const char *path, const struct source_request *r,
+		struct error *err)
+{
+	struct import_count count;
+
+	if (!strncmp(r->text, REASSEMBLE_PREFIX, strlen(REASSEMBLE_PREFIX)))
+		return reassemble(path, folder, r, err);
+	return import_folders(path, &r->text, 1, r->argc, r->argv, &count, err);
+}
+
+static int open_made(struct source **out, const struct source_request *r, struct error *err)
+{
+	_cleanup_free_ char *path = NULL;
+	const char *file;
+	char *folder;
+	int rc = workspace_make(&folder, err);
+
+	if (rc)
+		return rc;
+	file = path = text_format("%s/made.klab", folder);
+	rc = path ? make(folder, path, r, err)
+		  : error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for %s", r->text);
+	if (!rc) /* stays readable by its descriptor */
+		rc = source_open(out, r->text, &file, 1, err);
+	workspace_remove(folder);
+	return rc;
+}
+
+/* True for a folder without a bundle in it. */
+static bool is_plain_folder(const char *path)
+{
+	struct bundle_paths files = {0};
+	struct stat st;
+	int rc;
+
+	if (stat(path, &st) || !S_ISDIR(st.st_mode))
+		return false;
+	rc = bundle_paths_expand(&files, (char *const *)&path, 1, NULL);
+	bundle_paths_free(&files);
+	return rc == -ENOENT;
+}
+
+int source_open_text(struct source **out, const struct source_request *r, struct error *err)
 {
 	struct stat st;
 
 	*out = NULL;
-	if (!strncmp(text, "ptxas:", 6) || !strncmp(text, "triton:", 7))
-		return error_set(err, ENOTSUP, ERROR_NO_OFFSET, "not supported yet: source %s",
-				 text);
-	if (stat(text, &st))
-		return error_set(err, errno, ERROR_NO_OFFSET, "source %s: %s", text,
+	if (!strncmp(r->text, REASSEMBLE_PREFIX, strlen(REASSEMBLE_PREFIX)))
+		return open_made(out, r, err);
+	if (stat(r->text, &st))
+		return error_set(err, errno, ERROR_NO_OFFSET, "source %s: %s", r->text,
 				 strerror(errno));
-	if (S_ISDIR(st.st_mode)) {
-		struct bundle_paths files = {0};
-		int rc = bundle_paths_expand(&files, (char *const *)&text, 1, NULL);
-
-		bundle_paths_free(&files);
-		if (rc)
-			return error_set(err, ENOTSUP, ERROR_NO_OFFSET,
-					 "no bundle in %s; not supported yet: cache folders and "
-					 "folders of cubins as source",
-					 text);
-	}
-	return source_open(out, text, &text, 1, err);
+	if (is_plain_folder(r->text))
+		return open_made(out, r, err);
+	return source_open(out, r->text, &r->text, 1, err);
 }
 
 int source_ptx(const struct source *s, const struct suite_member *m, char **text, size_t *size,

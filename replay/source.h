@@ -23,11 +23,23 @@ struct source {
 int source_open(struct source **out, const char *text, const char *const *paths, size_t count,
 		struct error *err);
 
+/* What a SOURCE of the command line needs to be opened. */
+struct source_request {
+	const char *text;          /* SOURCE, other than "recorded" */
+	const struct source *base; /* the recorded run, whose images are made anew */
+	const char *family;        /* extended regular expression: only those are made; or NULL */
+	int progress_fd;           /* for long work; -1: silent */
+	const volatile int *stop;  /* not 0: give up with -EINTR; may be NULL */
+	int argc;                  /* the command line, for the records */
+	char **argv;
+};
+
 /*
- * Opens a SOURCE of the command line other than "recorded": a bundle or a folder of bundles.
- * -ENOTSUP for the forms that are not there yet (ptxas:, triton:, cache and cubin folders).
+ * Opens a SOURCE: a bundle, a folder of bundles, a folder of cubins (a Triton or Inductor cache),
+ * ptxas:PATH[,flag…]. Whatever its form, it becomes bundles first: what is not one yet is written
+ * as one into a temporary folder, which is gone again when this returns. 0 or -errno with err.
  */
-int source_open_text(struct source **out, const char *text, struct error *err);
+int source_open_text(struct source **out, const struct source_request *request, struct error *err);
 void source_free(struct source *s);
 
 /* The bundle that a member of s->suite belongs to. */

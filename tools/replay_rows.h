@@ -11,7 +11,8 @@
 // clang-format off
 #define REPLAY_OPTION_ROWS(o, device)                                                              \
 	{OPTION_TEXT, "b", 'b', "SOURCE",                                                          \
-	 "kernels of side B: a bundle, a folder of bundles, or recorded", &(o).b},                 \
+	 "kernels of side B: recorded, a bundle, a folder of bundles or cubins, ptxas:PATH[,flag]", \
+	 &(o).b},                                                                                  \
 	{OPTION_TEXT, "a", 'a', "SOURCE",                                                          \
 	 "kernels of side A; default recorded: those of BUNDLE", &(o).a},                          \
 	{OPTION_TEXT, "family", 0, "REGEX", "only families whose entry name matches",              \

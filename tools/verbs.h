@@ -15,6 +15,8 @@
 	  "tell what is known of the model, and what is asked", 2)                                 \
 	V("diff", verb_diff, "BUNDLE…",                                                            \
 	  "replay under A and B, and put every family into a bucket", 2)                           \
+	V("import", verb_import, "FOLDER…",                                                        \
+	  "make a bundle of the kernels in a cache folder or a folder of cubins", 2)               \
 	V("ls", verb_ls, "BUNDLE…", "print the kernel suite of captures", 2)                       \
 	V("replay", verb_replay, "BUNDLE…", "run recorded launches under builds A and B", 2)       \
 	V("show", verb_show, "BUNDLE…", "print families or a launch of captures in detail", 2)     \

@@ -57,9 +57,10 @@ struct hashes {
 	E(ALLOCATION, 1, "allocation") \
 	E(VMM, 2, "vmm") E(MANAGED, 3, "managed") E(HOST, 4, "host") E(GLOBAL, 5, "module global")
 #define SIDES(E) E(A, 0, "A") E(B, 1, "B")
-#define PAIRINGS(E)          \
-	E(EXACT, 0, "exact") \
-	E(SOURCE_CHANGED, 1, "source changed") E(A_ONLY, 2, "A only") E(B_ONLY, 3, "B only")
+#define PAIRINGS(E)                            \
+	E(EXACT, 0, "exact")                   \
+	E(SOURCE_CHANGED, 1, "source changed") \
+	E(A_ONLY, 2, "A only") E(B_ONLY, 3, "B only") E(AMBIGUOUS, 4, "ambiguous")
 #define FIDELITIES(E)              \
 	E(UNTESTED, 0, "untested") \
 	E(FAITHFUL, 1, "faithful") \

@@ -58,14 +58,16 @@ static int setup(void **state)
 	launch.regions.count = 1;
 	old_triton = (struct triton_kernel){
 		.signature = &old_signature, .num_warps = 4, .num_ctas = 1, .warp_size = 32};
-	new_triton = (struct triton_kernel){.signature = &new_signature,
-					    .num_warps = 8,
-					    .num_ctas = 2,
-					    .warp_size = 32,
-					    .shared_bytes = 100000,
-					    .has_global_scratch = true,
-					    .has_profile_scratch = true,
-					    .global_scratch_bytes = 128};
+	new_triton = (struct triton_kernel){
+		.signature = &new_signature,
+		.num_warps = 4, /* warp-specialised: 4 more work beside them */
+		.total_warps = 8,
+		.num_ctas = 2,
+		.warp_size = 32,
+		.shared_bytes = 100000,
+		.has_global_scratch = true,
+		.has_profile_scratch = true,
+		.global_scratch_bytes = 128};
 	old_kernel.params.items = old_layout;
 	old_kernel.params.count = 3;
 	new_kernel.params.items = new_layout;

@@ -57,8 +57,9 @@ with tempfile.TemporaryDirectory(prefix="kernelab-replay-") as folder:
     refused("--family", "(", arguments=[*good, "--family", "("])
     refused("nothing_like_it", arguments=[*good, "--family", "nothing_like_it"])
     refused("launch 99", arguments=[*good, "--launch", "99"])
-    for source in "ptxas:/usr/bin/ptxas", "triton:python3":
-        refused("not supported yet", source, arguments=[a, "--b", source, "-o", out])
+    refused("ptxas:PATH", arguments=[a, "--b", "ptxas:", "-o", out])
+    refused("/nonexistent/ptxas", arguments=[a, "--b", "ptxas:/nonexistent/ptxas", "-o", out])
+    refused("/nonexistent/dir", arguments=[a, "--b", "/nonexistent/dir", "-o", out])
 
     # Inputs.
     os.mkdir(at("empty"))

@@ -149,7 +149,7 @@ static void names_what_stays_ambiguous(void **state)
 	add(&b, 0, 201, 1, 3, 8);
 	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite), 0);
 	assert_null(p.items[0].b);
-	assert_int_equal(p.items[0].pairing, PAIRING_A_ONLY);
+	assert_int_equal(p.items[0].pairing, PAIRING_AMBIGUOUS);
 	assert_non_null(strstr(p.items[0].reason, "2 images"));
 	assert_int_equal(p.count, 3);
 	pairs_free(&p);
@@ -181,6 +181,65 @@ static void pairs_loosely_across_versions(void **state)
 	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite), 0);
 	assert_null(p.items[0].b);
 	assert_int_equal(p.count, 2);
+	pairs_free(&p);
+}
+
+/* Two configs of equal loose key: none may be taken, unless all but one are paired exactly. */
+static void loose_key_must_be_unique(void **state)
+{
+	static struct small a, b;
+	struct suite_member *m;
+	struct pairs p;
+
+	begin(&a, 2);
+	begin(&b, 2);
+	a.configs[1].loose = a.configs[0].loose;
+	b.configs[0].loose = b.configs[1].loose = a.configs[0].loose;
+	add(&a, 0, 100, 1, 50, 8);
+	add(&a, 1, 101, 1, 60, 8);
+	m = add(&b, 0, 200, 1, 5, 8);
+	add(&b, 1, 201, 1, 6, 8);
+	b.configs[0].key = key(98);
+	b.configs[1].key = key(99);
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite), 0);
+	for (size_t i = 0; i < 2; i++) {
+		assert_null(p.items[i].b);
+		assert_int_equal(p.items[i].pairing, PAIRING_AMBIGUOUS);
+		assert_non_null(strstr(p.items[i].reason, "2 recorded configs and 2 of B"));
+	}
+	pairs_free(&p);
+	b.configs[1].key = a.configs[1].key; /* exact: leaves one on either side */
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite), 0);
+	assert_ptr_equal(p.items[0].b, m);
+	assert_int_equal(p.items[0].pairing, PAIRING_SOURCE_CHANGED);
+	assert_int_equal(p.items[1].pairing, PAIRING_EXACT);
+	assert_int_equal(p.count, 2);
+	pairs_free(&p);
+}
+
+/* A kernel of another source that nobody launched: its block and shared memory are not known. */
+static void another_source_needs_a_launch(void **state)
+{
+	static struct triton_kernel triton;
+	static struct small a, b;
+	struct suite_member *m;
+	struct pairs p;
+
+	begin(&a, 1);
+	begin(&b, 1);
+	add(&a, 0, 100, 1, 50, 8);
+	m = add(&b, 0, 200, 1, 0, 8);
+	m->triton = &triton;
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite), 0);
+	assert_null(p.items[0].reason); /* exact */
+	pairs_free(&p);
+	b.configs[0].key = key(99);
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite), 0);
+	assert_non_null(strstr(p.items[0].reason, "B geometry unknown"));
+	pairs_free(&p);
+	a.members[0][0].ptx_hash = m->ptx_hash = key(5); /* the same code after all */
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite), 0);
+	assert_null(p.items[0].reason);
 	pairs_free(&p);
 }
 
@@ -235,6 +294,8 @@ int main(void)
 		cmocka_unit_test(breaks_ties_by_position_then_grid),
 		cmocka_unit_test(names_what_stays_ambiguous),
 		cmocka_unit_test(pairs_loosely_across_versions),
+		cmocka_unit_test(loose_key_must_be_unique),
+		cmocka_unit_test(another_source_needs_a_launch),
 		cmocka_unit_test(without_metadata_only_one_to_one),
 		cmocka_unit_test(one_image_in_two_bundles_is_one_pair),
 	};

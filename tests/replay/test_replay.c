@@ -372,8 +372,8 @@ static void wrong_options_are_errors(void **state)
 
 	fixture_write(&(struct fixture){.path = a_path});
 	replay_options_init(&o);
-	o.b = "ptxas:/usr/bin/ptxas";
-	assert_int_equal(run(&o), -ENOTSUP);
+	o.b = "ptxas:/nonexistent/ptxas";
+	assert_int_equal(run(&o), -EINVAL);
 	o.b = "/nonexistent/bundle";
 	assert_int_equal(run(&o), -ENOENT);
 	o.b = "recorded";

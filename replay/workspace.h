@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* A private temporary folder that goes away with everything in it. */
+#ifndef REPLAY_WORKSPACE_H
+#define REPLAY_WORKSPACE_H
+
+#include "kernelab/error.h"
+
+/* Makes a folder of mode 0700 in TMPDIR (default /tmp); *path malloc'ed. 0 or -errno with err. */
+int workspace_make(char **path, struct error *err);
+
+/* Removes the folder and what is in it, links not followed, and frees path. NULL is allowed. */
+void workspace_remove(char *path);
+
+#endif
