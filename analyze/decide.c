@@ -279,6 +279,8 @@ static int compare_pair(const struct job *j, const struct record_trial *a,
 	v->metrics = m;
 	v->outcome = o;
 	v->chain = chain;
+	v->pair[SIDE_A] = content_of(a, j->extent);
+	v->pair[SIDE_B] = content_of(b, j->extent);
 	return 0;
 }
 
@@ -481,18 +483,38 @@ static void mark_unexecuted(const struct result *r, const struct record_config *
 	v->worst_output = v->output_count;
 }
 
-static void take_times(struct case_verdict *v, const struct trials *t)
+static int compare_times(const void *x, const void *y)
+{
+	double a = *(const double *)x, b = *(const double *)y;
+
+	return (a > b) - (a < b);
+}
+
+/* Median of the repeats that were measured; the lower one of an even number. 0: none was. */
+static double median_time(const struct record_trial *const *repeats, uint32_t count,
+			  double *scratch)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (repeats[i]->time_us > 0 && isfinite(repeats[i]->time_us))
+			scratch[n++] = repeats[i]->time_us;
+	qsort(scratch, n, sizeof(*scratch), compare_times);
+	return n ? scratch[(n - 1) / 2] : 0;
+}
+
+static int take_times(struct case_verdict *v, const struct trials *t)
 {
 	for (uint32_t s = 0; s < SIDE_COUNT; s++) {
-		v->repeats[s] = t->repeat_count[s];
-		for (uint32_t i = 0; i < t->repeat_count[s]; i++) {
-			double us = t->repeats[s][i]->time_us;
+		_cleanup_free_ double *times = calloc(t->repeat_count[s] + 1, sizeof(*times));
 
-			if (us > 0 && isfinite(us) && (v->time_us[s] <= 0 || us < v->time_us[s]))
-				v->time_us[s] = us;
-		}
+		if (!times)
+			return -ENOMEM;
+		v->repeats[s] = t->repeat_count[s];
+		v->time_us[s] = median_time(t->repeats[s], t->repeat_count[s], times);
 	}
 	v->poisons = t->poison_count;
+	return 0;
 }
 
 int case_decide(const struct result *r, const struct result_config *config,
@@ -505,7 +527,10 @@ int case_decide(const struct result *r, const struct result_config *config,
 	*v = (struct case_verdict){.result = r, .record = c->record};
 	if (sort_trials(c, &t))
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
-	take_times(v, &t);
+	if (take_times(v, &t)) {
+		free(t.memory);
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+	}
 	if (case_testable(c, &t, &v->outcome)) {
 		v->chain.steps[RULE_VALID] = rule_valid(config->family, c, &t, &v->outcome);
 		e = decide_outputs(r, config->family, &t, buffers, v, err);

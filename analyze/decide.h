@@ -32,6 +32,7 @@ struct output_verdict {
 	struct metrics metrics;
 	struct outcome outcome;
 	struct chain chain; /* of the worst pair of trials, as metrics are */
+	const struct record_content *pair[SIDE_COUNT]; /* that pair's contents; NULL: none */
 };
 
 struct case_verdict {
@@ -42,7 +43,7 @@ struct case_verdict {
 		chain; /* what concerns the launch as a whole: validity, or why it is unproven */
 	bool damaged;  /* contents are missing or damaged in the result */
 	uint32_t repeats[SIDE_COUNT], poisons; /* trials that counted; poisons: pairs */
-	double time_us[SIDE_COUNT];            /* least kernel time of the repeats; 0 unknown */
+	double time_us[SIDE_COUNT];            /* median kernel time of the repeats; 0 unknown */
 	struct output_verdict *outputs;
 	size_t output_count;
 	size_t worst_output; /* == output_count: none in particular */

@@ -178,7 +178,7 @@ static void judge_bits(const struct metrics *m, struct outcome *o)
 /* Rule 1 is the one that fires on what it does not find. */
 static struct step ask_bits(const struct metrics *m)
 {
-	struct step s = {STEP_PASSED, (double)m->differing, 0, NULL};
+	struct step s = {STEP_PASSED, (double)m->differing, 0, "fires where none differs"};
 
 	if (m->payload + m->zero_sign == m->differing) {
 		s.state = STEP_FIRED;

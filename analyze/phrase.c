@@ -55,6 +55,42 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* Type of the first output of the first launch that has one; UNKNOWN if there is none. */
+static enum dtype first_dtype(const struct family_verdict *f)
+{
+	for (size_t i = 0; i < f->config_count; i++)
+		for (size_t k = 0; k < f->configs[i].case_count; k++) {
+			const struct record_case *c = f->configs[i].cases[k].record;
+
+			if (c->extents.count && c->extents.items[0].dtype < DTYPE_COUNT)
+				return c->extents.items[0].dtype;
+		}
+	return DTYPE_UNKNOWN;
+}
+
+char *phrase_family(char *out, const struct analysis *a, const struct family_verdict *f)
+{
+	const char *name = text_or(f->record->name, "?");
+	bool shared = false, told = first_dtype(f) != DTYPE_UNKNOWN;
+	char key[HASH_TEXT_BYTES];
+
+	for (size_t i = 0; i < a->family_count; i++) {
+		const struct family_verdict *x = &a->families[i];
+
+		if (x == f || strcmp(text_or(x->record->name, "?"), name))
+			continue;
+		shared = true;
+		told &= first_dtype(x) != first_dtype(f);
+	}
+	if (!shared)
+		snprintf(out, PHRASE_BYTES, "%s", name);
+	else if (told)
+		snprintf(out, PHRASE_BYTES, "%.480s %s", name, dtype_name(first_dtype(f)));
+	else
+		snprintf(out, PHRASE_BYTES, "%.480s #%.4s", name, hash_text(f->record->key, key));
+	return phrase_clean(out);
+}
+
 char *phrase_config(char *out, const struct config_verdict *c)
 {
 	snprintf(out, PHRASE_BYTES, "%s", text_or(c->record->options, "?"));
@@ -62,15 +98,17 @@ char *phrase_config(char *out, const struct config_verdict *c)
 }
 
 /* "num_warps=4 num_stages=3 64x32" as "w4 s3 64x32": what a table has room for. */
-char *phrase_config_short(char *out, const struct config_verdict *c)
+char *phrase_options_short(char *out, const char *options)
 {
 	static const struct {
 		const char *name;
 		char letter;
 	} known[] = {
 		{"num_warps=", 'w'}, {"num_stages=", 's'}, {"num_ctas=", 'c'}, {"maxnreg=", 'r'}};
-	char *write = phrase_config(out, c), *read = out;
+	char *write = out, *read = out;
 
+	snprintf(out, PHRASE_BYTES, "%s", text_or(options, "?"));
+	phrase_clean(out);
 	while (*read) {
 		for (size_t i = 0; i < ARRAY_LENGTH(known); i++) {
 			size_t n = strlen(known[i].name);
@@ -86,6 +124,11 @@ char *phrase_config_short(char *out, const struct config_verdict *c)
 	}
 	*write = '\0';
 	return out;
+}
+
+char *phrase_config_short(char *out, const struct config_verdict *c)
+{
+	return phrase_options_short(out, c->record->options);
 }
 
 /* "0.098 %", "12 %", "100 %" */

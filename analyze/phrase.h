@@ -11,10 +11,16 @@
 
 /* Each writes a cut, NUL-terminated text into out (PHRASE_BYTES) and returns out. */
 
+/*
+ * The family's name; of families that share one, with the type of the first output where that
+ * tells them apart, else the start of the key: "matmul_k bf16", "matmul_k #3fa2".
+ */
+char *phrase_family(char *out, const struct analysis *a, const struct family_verdict *f);
 /* "num_warps=4 64x32"; "?" where the config has no options. */
 char *phrase_config(char *out, const struct config_verdict *c);
 /* "w4 s3 64x32": num_warps, num_stages, num_ctas (c), maxnreg (r) shortened. */
 char *phrase_config_short(char *out, const struct config_verdict *c);
+char *phrase_options_short(char *out, const char *options); /* the same of CONFIG.options */
 /* Figures of a family in a few words: "|d| 1.2e-07, 3 ulp, 1.2 %", or what rule 0 found. */
 char *phrase_figures(char *out, const struct family_verdict *f);
 /* "config num_warps=4 64x32, launch 17 of a.klab, output Y"; "" without a worst case. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Verdicts for people and programs: terminal, JSON, Markdown. A place for one HTML file comes
- * later. */
+/* Verdicts for people and programs: terminal, JSON, Markdown, HTML. */
 #ifndef ANALYZE_REPORT_H
 #define ANALYZE_REPORT_H
 
@@ -9,7 +8,7 @@
 #include "analyze/analyze.h"
 
 /*
- * All three write to `out` and leave it open; the caller checks ferror. Contents of bundles are
+ * All write to `out` and leave it open; the caller checks ferror. Contents of bundles are
  * trusted nowhere: control characters are shown as '?'. Threads: any, one stream each.
  */
 
@@ -23,5 +22,11 @@ int report_json(const struct analysis *a, FILE *out);
 
 /* A comment for a pull request: bucket 1 folded away, details of the worst `details` families. */
 void report_markdown(const struct analysis *a, FILE *out, size_t details);
+
+/*
+ * One self-contained page: table, matrix, and every family with its evidence and pictures. Reads
+ * the outputs of families that differ once more, one at a time. 0 or -ENOMEM.
+ */
+int report_html(const struct analysis *a, FILE *out);
 
 #endif

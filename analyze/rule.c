@@ -32,7 +32,7 @@ const char *rule_what(enum rule r)
 const char *step_state_name(enum step_state s)
 {
 	static const char *const names[] = {
-		[STEP_UNASKED] = "not asked", [STEP_PASSED] = "passed", [STEP_FIRED] = "fired"};
+		[STEP_UNASKED] = "not asked", [STEP_PASSED] = "not fired", [STEP_FIRED] = "fired"};
 
 	return (unsigned)s < ARRAY_LENGTH(names) ? names[s] : "?";
 }

@@ -41,7 +41,7 @@ enum step_state {
 	STEP_FIRED    /* of those that fired the first in the order of RULES decides */
 };
 
-const char *step_state_name(enum step_state s); /* "not asked", "passed", "fired" */
+const char *step_state_name(enum step_state s); /* "not asked", "not fired", "fired" */
 
 /* What one rule looked at. Without text of its own: a result has very many of these. */
 struct step {

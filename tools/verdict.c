@@ -16,7 +16,7 @@
 	20 /* families with details: GitHub cuts a comment at 65,536 characters \
 	    */
 
-enum { FILE_JSON, FILE_MARKDOWN };
+enum { FILE_JSON, FILE_MARKDOWN, FILE_HTML };
 
 static bool is_stdout(const char *path)
 {
@@ -77,20 +77,26 @@ void verdict_abandon(struct verdict_options *v)
 
 int verdict_prepare(const struct verb *verb, struct verdict_options *v)
 {
+	const char *const paths[] = {
+		[FILE_JSON] = v->json, [FILE_MARKDOWN] = v->markdown, [FILE_HTML] = v->html};
+	unsigned on_stdout = 0;
+
 	if (v->fail_on < 1 || v->fail_on > 3) {
 		log_error("%s: --fail-on %" PRIu64 ": must be 1, 2 or 3", verb->name, v->fail_on);
 		return 2;
 	}
-	if (is_stdout(v->json) && is_stdout(v->markdown)) {
-		log_error("%s: --json and --markdown cannot both be standard output", verb->name);
+	for (size_t i = 0; i < ARRAY_LENGTH(paths); i++)
+		on_stdout += is_stdout(paths[i]);
+	if (on_stdout > 1) {
+		log_error("%s: only one of --json, --markdown and --html can be standard output",
+			  verb->name);
 		return 2;
 	}
-	if (file_open(verb, &v->files[FILE_JSON], v->json))
-		return 2;
-	if (file_open(verb, &v->files[FILE_MARKDOWN], v->markdown)) {
-		verdict_abandon(v);
-		return 2;
-	}
+	for (size_t i = 0; i < ARRAY_LENGTH(paths); i++)
+		if (file_open(verb, &v->files[i], paths[i])) {
+			verdict_abandon(v);
+			return 2;
+		}
 	return 0;
 }
 
@@ -114,9 +120,10 @@ static int write_reports(const struct verb *verb, struct verdict_options *v,
 			 const struct analysis *a)
 {
 	struct verdict_file *json = &v->files[FILE_JSON], *markdown = &v->files[FILE_MARKDOWN];
+	struct verdict_file *html = &v->files[FILE_HTML];
 	int status = 0;
 
-	if (!is_stdout(v->json) && !is_stdout(v->markdown))
+	if (!is_stdout(v->json) && !is_stdout(v->markdown) && !is_stdout(v->html))
 		report_terminal(a, stdout, want_colour());
 	if (json->stream)
 		status |= file_finish(verb, json, report_json(a, json->stream));
@@ -124,6 +131,8 @@ static int write_reports(const struct verb *verb, struct verdict_options *v,
 		report_markdown(a, markdown->stream, MARKDOWN_DETAILS);
 		status |= file_finish(verb, markdown, 0);
 	}
+	if (html->stream)
+		status |= file_finish(verb, html, report_html(a, html->stream));
 	return status;
 }
 

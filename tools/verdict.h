@@ -15,9 +15,9 @@ struct verdict_file {
 };
 
 struct verdict_options {
-	const char *json, *markdown;
+	const char *json, *markdown, *html;
 	uint64_t fail_on; /* 1 … 3 */
-	struct verdict_file files[2];
+	struct verdict_file files[3];
 };
 
 #define VERDICT_OPTIONS_DEFAULT \
@@ -32,6 +32,8 @@ struct verdict_options {
 	 "write the verdict as JSON (docs/report.schema.json); - is standard output", &(v).json},  \
 	{OPTION_TEXT, "markdown", 0, "FILE",                                                       \
 	 "write it as Markdown for a pull request; - is standard output", &(v).markdown},          \
+	{OPTION_TEXT, "html", 0, "FILE",                                                           \
+	 "write it as one HTML page with pictures; - is standard output", &(v).html},              \
 	{OPTION_COUNT, "fail-on", 0, "N",                                                          \
 	 "exit with status 1 if a family is in bucket N or above: 1, 2 or 3 (default)",            \
 	 &(v).fail_on}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes the results that the report tests read: FOLDER/gpu.klab, soft.klab, shard.klab, … */
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,6 +103,83 @@ static void make_one(const char *path, const char *name, const float *b, bool so
 	maker_end(&m);
 }
 
+#define SIDE 256 /* of a square output with one tile of 32 x 64 that is wrong */
+
+static float square[SIDE * SIDE], spoilt[SIDE * SIDE];
+
+static void fill_square(void)
+{
+	for (int i = 0; i < SIDE * SIDE; i++) {
+		int row = i / SIDE, column = i % SIDE;
+		bool tile = row >= 64 && row < 96 && column >= 128 && column < 192;
+
+		square[i] = (float)(i % 251 - 125) * 0.125f;
+		spoilt[i] = square[i] + (tile ? square[i] * 0x1p-6f : 0);
+	}
+	spoilt[5] = INFINITY;
+}
+
+static void add_square(struct maker *m, const char *name, const char *options, const char *hostile)
+{
+	struct record_extent e = {
+		.address = MAKER_ADDRESS, .size = sizeof(square), .arg = 2, .dtype = DTYPE_F32};
+	struct record_case c = {
+		.config = maker_config(m, maker_family(m, name, DTYPE_F32), options),
+		.bundle = hostile ? hostile : "train-1.klab",
+		.seq = next_launch++,
+		.grid = {8, 4, 1},
+		.shape_class = {1, 2},
+		.fidelity = FIDELITY_FAITHFUL,
+		.fidelity_reason = hostile,
+		.extents = {&e, 1},
+		.params = hostile ? hostile : "M=256 N=256 K=512",
+		.repro = hostile ? hostile : "kernelab diff a --b 'b' --launch 17",
+	};
+
+	maker_case_full(m, &c);
+	maker_trials(m, square, spoilt);
+}
+
+/* What a page must cope with: text that is markup, a wrong tile, unproven and equal families. */
+static void make_page(const char *path)
+{
+	static const char hostile[] = "</script><script>document.title='owned'</script>"
+				      "<img src=x onerror=\"document.title='owned'\">&lt;'\\";
+	struct maker m;
+
+	fill_square();
+	maker_begin(&m, path, NULL);
+	add_square(&m, "tile_k", "num_warps=4 num_stages=3 32x64", NULL);
+	add_square(&m, hostile, hostile, hostile);
+	add(&m, "layernorm_k", "num_warps=8 1024", DTYPE_F32, plain, near);
+	add(&m, "cast_bf16_k", "num_warps=2", DTYPE_BF16, narrow, truncated);
+	add(&m, "same_k", "num_warps=2", DTYPE_F32, plain, plain);
+	add_untested(&m, "never_k");
+	maker_end(&m);
+}
+
+/* As many families and configs as a large model has. */
+static void make_many(const char *path)
+{
+	struct maker m;
+	char name[64], options[64];
+
+	maker_begin(&m, path, NULL);
+	for (int f = 0; f < 400; f++) {
+		snprintf(name, sizeof(name), "triton_poi_fused_%d", f);
+		struct hash128 family = maker_family(&m, name, DTYPE_F32);
+
+		for (int c = 0; c < 30; c++) {
+			snprintf(options, sizeof(options), "num_warps=%d num_stages=%d %d",
+				 1 << c % 4, 1 + c / 8, 64 << c % 5);
+			maker_case(&m, maker_config(&m, family, options), next_launch++, DTYPE_F32,
+				   N);
+			maker_trials(&m, plain, f % 3 ? plain : near);
+		}
+	}
+	maker_end(&m);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2 || chdir(argv[1])) {
@@ -110,6 +188,8 @@ int main(int argc, char **argv)
 	}
 	fill();
 	make_gpu("gpu.klab");
+	make_page("page.klab");
+	make_many("many.klab");
 	make_one("soft.klab", "softmax_k", near, true);
 	make_one("equal.klab", "softmax_k", plain, true);
 	make_one("stranger.klab", "softmax_k", plain, false);

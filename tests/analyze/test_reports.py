@@ -165,8 +165,8 @@ def check_bad_input():
                         (("gpu.klab", "--fail-on", "4"), "--fail-on"),
                         (("gpu.klab", "--fail-on", "0"), "--fail-on"),
                         (("gpu.klab", "--fail-on", "x"), "fail-on"),
-                        (("gpu.klab", "--html", "x"), "--html"),
-                        (("gpu.klab", "--json", "-", "--markdown", "-"), "both"),
+                        (("gpu.klab", "--html", "nowhere/v.html"), "nowhere/v.html"),
+                        (("gpu.klab", "--json", "-", "--markdown", "-"), "only one"),
                         (("gpu.klab", "--json", "nowhere/v.json"), "nowhere/v.json"),
                         (("gpu.klab", "--json", "folder"), "folder"),
                         (("/dev/null",), "/dev/null"), (("text.klab", "gpu.klab"), "text.klab")):
