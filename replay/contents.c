@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base.h"
+
 void contents_free(struct contents *c)
 {
 	if (c->before)
@@ -24,6 +26,24 @@ static size_t piece_of(const struct contents *c, uint64_t address)
 	return r ? (size_t)(r - c->pieces.items) : SIZE_MAX;
 }
 
+/* Chunks that a measured launch does not touch were not recorded: GUARD_BYTE stays there. */
+static int load_chunks(const struct bundle *bundle, const struct record_region *r, uint8_t *to,
+		       struct error *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < r->chunks.count; i++) {
+		uint64_t address;
+		uint32_t bytes;
+
+		chunk_range(r->base, r->size, i, &address, &bytes);
+		if (!hash_is_zero(r->chunks.items[i]))
+			rc = bundle_read_chunk(bundle, r->chunks.items[i], to + (address - r->base),
+					       bytes, err);
+	}
+	return rc;
+}
+
 static int load_region(struct contents *c, const struct bundle *bundle,
 		       const struct record_launch *launch, size_t index, struct error *err)
 {
@@ -39,8 +59,8 @@ static int load_region(struct contents *c, const struct bundle *bundle,
 			(unsigned long long)r->base, (unsigned long long)r->size,
 			r->note ? ": " : "", r->note ? r->note : "");
 	piece = piece_of(c, r->base);
-	return bundle_read_content(bundle, r->base, r->size, &r->chunks,
-				   c->before[piece] + (r->base - c->pieces.items[piece].base), err);
+	return load_chunks(bundle, r, c->before[piece] + (r->base - c->pieces.items[piece].base),
+			   err);
 }
 
 int contents_load(struct contents *c, const struct bundle *bundle,
@@ -194,6 +214,29 @@ int snapshot_match(struct byteset *out, const struct snapshot *s, const struct b
 	return rc;
 }
 
+/*
+ * Of a measured launch only what it writes counts: the rest of the chunk belongs to neighbours that
+ * other streams may have changed meanwhile.
+ */
+static int put_written(const struct bundle *bundle, const struct record_region *r,
+		       const struct record_change *change, uint8_t *to, uint64_t offset,
+		       uint32_t bytes, struct error *err)
+{
+	_cleanup_free_ uint8_t *data = malloc(bytes);
+	int rc = data ? bundle_read_chunk(bundle, change->key, data, bytes, err)
+		      : error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for contents");
+
+	for (size_t i = 0; !rc && i < r->writes.count; i += 2) {
+		uint64_t from = r->writes.items[i], end = from + r->writes.items[i + 1];
+
+		from = from > offset ? from : offset;
+		end = end < offset + bytes ? end : offset + bytes;
+		if (from < end)
+			memcpy(to + (from - offset), data + (from - offset), end - from);
+	}
+	return rc;
+}
+
 /* Puts one recorded chunk (a chunk of a region, which may begin or end inside ours). */
 static int put_change(struct snapshot *out, const struct bundle *bundle,
 		      const struct record_launch *launch, const struct record_change *change,
@@ -204,7 +247,6 @@ static int put_change(struct snapshot *out, const struct bundle *bundle,
 	uint64_t address;
 	uint32_t bytes;
 	size_t chunk;
-	int rc;
 
 	if (change->region >= launch->regions.count)
 		return error_set(err, EBADMSG, ERROR_NO_OFFSET,
@@ -227,9 +269,11 @@ static int put_change(struct snapshot *out, const struct bundle *bundle,
 			return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for contents");
 		memcpy(out->chunks[chunk], contents_chunk(out->base, chunk), CHUNK_BYTES);
 	}
-	rc = bundle_read_chunk(bundle, change->key, out->chunks[chunk] + address % CHUNK_BYTES,
-			       bytes, err);
-	return rc;
+	if (launch->measured)
+		return put_written(bundle, r, change, out->chunks[chunk] + address % CHUNK_BYTES,
+				   address - r->base, bytes, err);
+	return bundle_read_chunk(bundle, change->key, out->chunks[chunk] + address % CHUNK_BYTES,
+				 bytes, err);
 }
 
 int snapshot_recorded(struct snapshot *out, const struct contents *base,

@@ -14,8 +14,8 @@
 #include "replay/layout.h"
 
 /*
- * Stands in mapped memory that no region covers: guard bands between and behind allocations. Not
- * zero, so that reads of it show.
+ * Stands in mapped memory that no region covers (guard bands between and behind allocations), and
+ * in chunks that a measured launch does not touch. Not zero, so that reads of it show.
  */
 #define GUARD_BYTE 0xc7
 
@@ -68,7 +68,8 @@ int snapshot_match(struct byteset *out, const struct snapshot *s, const struct b
 		   uint8_t fill, bool equal);
 
 /*
- * The recorded contents after the launch. -ENOENT where the bundle has no AFTER record, -EBADMSG
+ * The recorded contents after the launch; of a measured launch what lies outside its write extents
+ * stays as before. -ENOENT where the bundle has no AFTER record, -EBADMSG
  * where it names a region or chunk that the launch does not have.
  */
 int snapshot_recorded(struct snapshot *out, const struct contents *base,

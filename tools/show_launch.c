@@ -9,6 +9,7 @@
 #include "analyze/number.h"
 #include "kernelab/dtype.h"
 #include "lib/base.h"
+#include "lib/pairs.h"
 #include "lib/signature.h"
 #include "tools/suite_report.h"
 
@@ -211,6 +212,13 @@ static int print_region(FILE *f, const struct record_region *r, size_t index)
 	}
 	fprintf(f, "; %s%s%s\n", r->chunks.count ? "contents recorded" : "no contents",
 		*note ? ": " : "", note);
+	if (r->reads.count || r->writes.count) {
+		fputs("    reads ", f);
+		print_size(f, pairs_bytes(&r->reads));
+		fprintf(f, " in %zu ranges, writes ", r->reads.count / 2);
+		print_size(f, pairs_bytes(&r->writes));
+		fprintf(f, " in %zu ranges\n", r->writes.count / 2);
+	}
 	return 0;
 }
 
@@ -294,9 +302,10 @@ int show_launch(FILE *f, const struct bundle *b, const struct suite_member *m,
 {
 	_cleanup_free_ char *path = suite_clean(b->path), *entry = suite_clean(m->entry);
 	_cleanup_free_ char *call = suite_clean(l->call), *note = suite_clean(l->note);
+	_cleanup_free_ char *extents = suite_clean(l->extents);
 	int r;
 
-	if (!path || !entry || !call || !note)
+	if (!path || !entry || !call || !note || !extents)
 		return -ENOMEM;
 	fprintf(f, "launch %" PRIu64 " of %s: %s", l->seq, path, entry);
 	if (m->triton)
@@ -310,6 +319,9 @@ int show_launch(FILE *f, const struct bundle *b, const struct suite_member *m,
 	print_flags(f, l->flags);
 	if (*note)
 		fprintf(f, "  note: %s\n", note);
+	if (l->measured || *extents)
+		fprintf(f, "  extents: %s%s%s\n", l->measured ? "measured" : "not measured",
+			*extents ? ": " : "", extents);
 	print_attributes(f, l);
 	r = print_params(f, b, m, l);
 	for (size_t i = 0; i < l->regions.count && !r; i++)

@@ -143,8 +143,12 @@ const char *trial_status_name(uint32_t v);
 	F(5, U64, reservation_size, "VMM: bytes of the whole reservation")                         \
 	F(6, U64S, param_offsets, "byte offsets in the parameter buffer of words that point here") \
 	F(7, STR, name, "module global: its symbol")                                               \
-	F(8, HASHES, chunks, "contents before the launch, one key a chunk of its address range")   \
-	F(9, STR, note, "why contents are missing or bounded")
+	F(8, HASHES, chunks,                                                                       \
+	  "contents before the launch, one key a chunk of its address range; zero in a measured "  \
+	  "launch: it touches nothing of the chunk, not recorded")                                 \
+	F(9, STR, note, "why contents are missing or bounded")                                     \
+	F(10, U64S, reads, "measured: what is read, ascending pairs of offset and bytes")          \
+	F(11, U64S, writes, "measured: what is written, likewise")
 
 #define RECORD_CHANGE(F, A)                                  \
 	F(1, U32, region, "index into the launch's regions") \
@@ -262,7 +266,9 @@ const char *trial_status_name(uint32_t v);
 	F(13, STR, call, "driver entry that launched it")                                 \
 	A(14, REGION, region, regions, "memory its parameters reach, and module globals") \
 	F(15, U64, time_ns, "Unix time")                                                  \
-	F(16, STR, note, "why something is missing")
+	F(16, STR, note, "why something is missing")                                      \
+	F(17, BOOL, measured, "what is in no pair of its regions is not read or written") \
+	F(18, STR, extents, "why its extents are not measured, or what limits them")
 
 #define RECORD_AFTER(F, A)                                           \
 	F(1, U64, seq, "LAUNCH.seq")                                 \

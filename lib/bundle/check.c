@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "lib/bundle/reader.h"
+#include "lib/pairs.h"
 
 static bool wraps(uint64_t base, uint64_t size)
 {
@@ -36,6 +37,28 @@ static int check_chunks(struct error *err, const char *what, uint64_t base, uint
 	return 0;
 }
 
+/* Pairs within the region, and keys that are missing only where nothing says they must be there. */
+static int check_extents(struct error *err, const char *what, bool measured,
+			 const struct record_region *r)
+{
+	if (!pairs_valid(&r->reads, r->size) || !pairs_valid(&r->writes, r->size))
+		return bad(err, "%s: extents that are not ascending pairs inside it", what);
+	if (!measured && (r->reads.count || r->writes.count))
+		return bad(err, "%s: extents in a launch that is not measured", what);
+	for (size_t i = 0; i < r->chunks.count; i++) {
+		uint64_t address;
+		uint32_t bytes;
+
+		if (!hash_is_zero(r->chunks.items[i]))
+			continue;
+		chunk_range(r->base, r->size, i, &address, &bytes);
+		if (!measured || pairs_touch(&r->reads, address - r->base, bytes) ||
+		    pairs_touch(&r->writes, address - r->base, bytes))
+			return bad(err, "%s: chunk %zu has no key", what, i);
+	}
+	return 0;
+}
+
 static int check_launch(const struct record_launch *l, struct error *err)
 {
 	int status = 0;
@@ -47,6 +70,8 @@ static int check_launch(const struct record_launch *l, struct error *err)
 		snprintf(what, sizeof(what), "launch %llu, region %zu", (unsigned long long)l->seq,
 			 i);
 		status = check_chunks(err, what, r->base, r->size, &r->chunks);
+		if (!status)
+			status = check_extents(err, what, l->measured, r);
 		if (!status && wraps(r->reservation_base, r->reservation_size))
 			status = bad(err, "%s: its reservation reaches beyond the address space",
 				     what);

@@ -58,9 +58,12 @@ static int verify_chunk_contents(struct verify *v)
 	return 0;
 }
 
-/* Every key of a range must be there with that chunk's size; the first that is not is named. */
+/*
+ * Every key of a range must be there with that chunk's size; the first that is not is named. holes:
+ * a zero key is a chunk that was not recorded (whether it may be missing the reader has judged).
+ */
 static void want_chunks(struct verify *v, uint64_t base, uint64_t size, const struct hashes *keys,
-			const char *what)
+			bool holes, const char *what)
 {
 	for (size_t i = 0; i < keys->count; i++) {
 		char text[HASH_TEXT_BYTES];
@@ -68,7 +71,8 @@ static void want_chunks(struct verify *v, uint64_t base, uint64_t size, const st
 		uint32_t bytes;
 
 		chunk_range(base, size, i, &address, &bytes);
-		if (chunk_table_find(&v->b->priv->chunks, keys->items[i], bytes))
+		if ((holes && hash_is_zero(keys->items[i])) ||
+		    chunk_table_find(&v->b->priv->chunks, keys->items[i], bytes))
 			continue;
 		fault(v, "%s: chunk %zu (%s, %u bytes) is not in the bundle", what, i,
 		      hash_text(keys->items[i], text), bytes);
@@ -92,7 +96,7 @@ static void verify_images(struct verify *v)
 			fault(v, "%s is there twice", what);
 		if (!image->chunks.count)
 			continue;
-		want_chunks(v, 0, image->size, &image->chunks, what);
+		want_chunks(v, 0, image->size, &image->chunks, false, what);
 		if (bundle_read_image(v->b, image, &data, &size, &err))
 			fault(v, "%s", err.message);
 		else
@@ -107,7 +111,7 @@ static void verify_files(struct verify *v)
 		char what[300];
 
 		snprintf(what, sizeof(what), "file %.280s", f->name ? f->name : "(no name)");
-		want_chunks(v, 0, f->size, &f->chunks, what);
+		want_chunks(v, 0, f->size, &f->chunks, false, what);
 		if (!f->name || strchr(f->name, '/'))
 			fault(v, "%s: a name with a folder, or none", what);
 		if (!hash_is_zero(f->image) && !bundle_image(v->b, f->image))
@@ -162,7 +166,7 @@ static void verify_launches(struct verify *v)
 			char what[64];
 
 			snprintf(what, sizeof(what), "launch %llu, region %zu", (ull)l->seq, j);
-			want_chunks(v, r->base, r->size, &r->chunks, what);
+			want_chunks(v, r->base, r->size, &r->chunks, l->measured, what);
 		}
 	}
 }
@@ -285,7 +289,8 @@ static void verify_trials(struct verify *v)
 
 			snprintf(what, sizeof(what), "trial %zu of case %u, extent %zu", i,
 				 t->test_case, j);
-			want_chunks(v, e->address, e->size, &t->contents.items[j].chunks, what);
+			want_chunks(v, e->address, e->size, &t->contents.items[j].chunks, false,
+				    what);
 		}
 	}
 }

@@ -36,13 +36,4 @@ void ptx_table_fill(void *head, uint64_t at, const struct ptx_span *spans, size_
 int ptx_table_ranges(const void *table, const struct ptx_span *spans, size_t count, size_t i,
 		     struct u64s *reads, struct u64s *writes, bool *merged);
 
-/* Adds [offset, offset + bytes) to sorted pairs, which are malloc'ed. 0 or -ENOMEM. */
-int ranges_include(struct u64s *pairs, uint64_t offset, uint64_t bytes);
-
-/* True if one of the sorted pairs touches [offset, offset + bytes). */
-bool ranges_touch(const struct u64s *pairs, uint64_t offset, uint64_t bytes);
-
-/* Sum of the pairs' bytes. */
-uint64_t ranges_sum(const struct u64s *pairs);
-
 #endif

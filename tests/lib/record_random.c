@@ -135,6 +135,18 @@ static void fill_field(const struct codec_field *f, void *at, struct arena *aren
 	}
 }
 
+/* Extents must be ascending pairs inside their region. */
+static void fit_pairs(struct u64s *pairs, uint64_t size)
+{
+	pairs->count &= ~(size_t)1;
+	while (pairs->count && 3 * (pairs->count / 2) > size)
+		pairs->count -= 2;
+	for (size_t i = 0; i < pairs->count; i += 2) {
+		pairs->items[i] = 3 * (i / 2);
+		pairs->items[i + 1] = 1 + i / 2 % 3;
+	}
+}
+
 /* The ranges of check_record: keys make the size, and nothing wraps. */
 static void make_valid(const struct codec_record *r, void *record)
 {
@@ -146,6 +158,11 @@ static void make_valid(const struct codec_record *r, void *record)
 		struct record_file *f = record;
 
 		f->size = f->chunks.count ? f->chunks.count * CHUNK_BYTES - 7 : f->size >> 34;
+	} else if (!strcmp(r->name, "launch")) {
+		struct record_launch *l = record;
+
+		for (size_t i = 0; i < l->regions.count && !l->measured; i++)
+			l->regions.items[i].reads = l->regions.items[i].writes = (struct u64s){0};
 	} else if (!strcmp(r->name, "region")) {
 		struct record_region *g = record;
 
@@ -154,6 +171,8 @@ static void make_valid(const struct codec_record *r, void *record)
 		if (g->chunks.count)
 			g->size = g->chunks.count * CHUNK_BYTES - g->base % CHUNK_BYTES;
 		g->reservation_base >>= 1;
+		fit_pairs(&g->reads, g->size);
+		fit_pairs(&g->writes, g->size);
 		g->reservation_size >>= 1;
 	} else if (!strcmp(r->name, "extent")) {
 		struct record_extent *e = record;

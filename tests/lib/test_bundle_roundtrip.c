@@ -146,6 +146,7 @@ static void impossible_records_are_refused_by_the_writer(void **state)
 	struct record_region region = {.base = 0x1000, .size = 100, .chunks = {keys, 2}};
 	struct record_launch launch = {.seq = 1, .regions = {&region, 1}};
 	struct record_fact missing = {.name = "x"};
+	uint64_t pairs[] = {50, 51};
 	struct bundle_writer *w;
 	struct bundle *b;
 	uint64_t size;
@@ -154,6 +155,19 @@ static void impossible_records_are_refused_by_the_writer(void **state)
 	size = bundle_writer_size(w);
 	assert_int_equal(bundle_put_launch(w, &launch), -EINVAL);
 	region = (struct record_region){.base = UINT64_MAX - 3, .size = 5};
+	assert_int_equal(bundle_put_launch(w, &launch), -EINVAL);
+	/* extents: beyond the region, in a launch that is not measured, over a chunk without key */
+	region = (struct record_region){.base = 0x1000, .size = 100, .reads = {pairs, 2}};
+	launch.measured = true;
+	assert_int_equal(bundle_put_launch(w, &launch), -EINVAL);
+	pairs[1] = 50;
+	launch.measured = false;
+	assert_int_equal(bundle_put_launch(w, &launch), -EINVAL);
+	region.chunks = (struct hashes){&(struct hash128){0}, 1};
+	launch.measured = true;
+	assert_int_equal(bundle_put_launch(w, &launch), -EINVAL);
+	region.reads.count = 0;
+	launch.measured = false;
 	assert_int_equal(bundle_put_launch(w, &launch), -EINVAL);
 	launch = (struct record_launch){.params = {NULL, 8}};
 	assert_int_equal(bundle_put_launch(w, &launch), -EINVAL);

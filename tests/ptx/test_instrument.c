@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "lib/base.h"
+#include "lib/pairs.h"
 #include "lib/ptx/table.h"
 
 static char *kernel(const char *body)
@@ -197,16 +198,20 @@ static void ranges(void **state)
 	assert_int_equal(reads.items[5], 8);
 	assert_int_equal(writes.count, 0);
 	assert_false(merged);
-	assert_true(ranges_touch(&reads, 23, 1));
-	assert_false(ranges_touch(&reads, 24, 80));
-	assert_true(ranges_touch(&reads, 24, 81));
-	assert_false(ranges_touch(&reads, 16 * 4096, 9));
-	assert_int_equal(ranges_include(&reads, 24, 80), 0);
+	assert_true(pairs_touch(&reads, 23, 1));
+	assert_false(pairs_touch(&reads, 24, 80));
+	assert_true(pairs_touch(&reads, 24, 81));
+	assert_false(pairs_touch(&reads, 16 * 4096, 9));
+	assert_int_equal(pairs_add(&reads, 24, 80), 0);
 	assert_int_equal(reads.count, 4);
-	assert_int_equal(ranges_sum(&reads), 136 + 8);
-	assert_int_equal(ranges_include(&reads, 200, 8), 0);
+	assert_int_equal(pairs_bytes(&reads), 136 + 8);
+	assert_int_equal(pairs_add(&reads, 200, 8), 0);
 	assert_int_equal(reads.items[2], 200);
 	assert_int_equal(reads.items[4], 4096 * 16 - 8);
+	assert_true(pairs_valid(&reads, 16 * 4096));
+	assert_false(pairs_valid(&reads, 16 * 4096 - 1));
+	reads.items[2] = 100; /* overlaps the first */
+	assert_false(pairs_valid(&reads, 16 * 4096));
 	free(reads.items);
 
 	for (size_t i = 0; i < 512; i++) /* 2048 ranges */
