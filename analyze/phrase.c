@@ -155,7 +155,8 @@ char *phrase_figures(char *out, const struct family_verdict *f)
 	char share[32];
 
 	if (f->outcome.bucket == 1)
-		snprintf(out, PHRASE_BYTES, "bitwise");
+		snprintf(out, PHRASE_BYTES, "bitwise in %" PRIu32 " launch%s", f->coverage.tested,
+			 f->coverage.tested == 1 ? "" : "es");
 	else if (f->outcome.tag)
 		snprintf(out, PHRASE_BYTES, "%s", f->outcome.tag);
 	else if (f->outcome.unproven)

@@ -10,6 +10,7 @@
 
 #include "analyze/phrase.h"
 #include "analyze/thresholds.h"
+#include "analyze/timing.h"
 #include "lib/base.h"
 
 /*
@@ -190,6 +191,13 @@ static json_t *a_and_b(double a, double b)
 	return json_pack("{s:f,s:f}", "A", isfinite(a) ? a : 0.0, "B", isfinite(b) ? b : 0.0);
 }
 
+/* Sums over the launches that both sides' times are known of. */
+static json_t *timing(struct timing t)
+{
+	return json_pack("{s:f,s:f,s:I}", "A", t.us[SIDE_A], "B", t.us[SIDE_B], "launches",
+			 (json_int_t)t.launches);
+}
+
 static json_t *case_object(struct writer *w, const struct case_verdict *c)
 {
 	const struct record_case *r = c->record;
@@ -227,10 +235,32 @@ static json_t *config_object(struct writer *w, const struct config_verdict *c)
 	put(w, object, "same_code", json_boolean(c->record->same_code));
 	put(w, object, "same_ptx", json_boolean(c->record->same_ptx));
 	put_rule(w, object, &c->outcome);
+	put(w, object, "time_us", timing(config_timing(c)));
 	cases = array_in(w, object, "cases");
 	for (size_t i = 0; cases && i < c->case_count; i++)
 		append(w, cases, case_object(w, &c->cases[i]));
 	return object;
+}
+
+/* Every rule on the worst output of the worst launch. */
+static void put_chain(struct writer *w, json_t *object, const struct chain *c)
+{
+	json_t *list = array_in(w, object, "chain");
+
+	for (unsigned r = 0; list && r < RULE_COUNT; r++) {
+		const struct step *s = &c->steps[r];
+		bool asked = s->state != STEP_UNASKED;
+		json_t *step = json_object();
+
+		put(w, step, "number", json_string(rule_number(r)));
+		put(w, step, "name", json_string(rule_name(r)));
+		put(w, step, "what", json_string(rule_what(r)));
+		put(w, step, "state", json_string(step_state_name(s->state)));
+		put(w, step, "figure", asked ? number(s->figure) : json_null());
+		put(w, step, "limit", asked ? number(s->limit) : json_null());
+		put(w, step, "note", text_or_null(s->note));
+		append(w, list, step);
+	}
 }
 
 static void put_worst(struct writer *w, json_t *object, const struct family_verdict *f)
@@ -250,6 +280,7 @@ static void put_worst(struct writer *w, json_t *object, const struct family_verd
 	put(w, worst, "launch", count(c->record->seq));
 	put(w, worst, "output", text_or_null(o ? o->name : NULL));
 	put(w, worst, "repro", text(c->record->repro));
+	put_chain(w, worst, case_chain(c));
 }
 
 static json_t *coverage(struct writer *w, const struct family_coverage *c)
@@ -297,6 +328,7 @@ static json_t *family_object(struct writer *w, const struct analysis *a,
 	put(w, object, "mark", text_or_null(a->mark));
 	put_worst(w, object, f);
 	put(w, object, "coverage", coverage(w, &f->coverage));
+	put(w, object, "time_us", timing(family_timing(f)));
 	list = array_in(w, object, "notes");
 	for (size_t i = 0; list && i < f->note_count; i++)
 		append(w, list, text(f->notes[i]));

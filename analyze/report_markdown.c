@@ -26,13 +26,11 @@ static void put_code(FILE *out, const char *text)
 	fputc('`', out);
 }
 
-static void put_name(FILE *out, const struct family_verdict *f)
+static void put_name(FILE *out, const struct analysis *a, const struct family_verdict *f)
 {
 	char name[PHRASE_BYTES];
 
-	snprintf(name, sizeof(name), "%s",
-		 f->record->name && *f->record->name ? f->record->name : "?");
-	put_code(out, phrase_clean(name));
+	put_code(out, phrase_family(name, a, f));
 }
 
 static void put_head(FILE *out, const struct analysis *a)
@@ -72,7 +70,7 @@ static void put_table_head(FILE *out)
 	      out);
 }
 
-static void put_row(FILE *out, const struct family_verdict *f)
+static void put_row(FILE *out, const struct analysis *a, const struct family_verdict *f)
 {
 	const struct output_verdict *o = family_worst_output(f);
 	char text[PHRASE_BYTES];
@@ -81,7 +79,7 @@ static void put_row(FILE *out, const struct family_verdict *f)
 		f->outcome.unproven ? " unproven" : "", rule_number(f->outcome.rule),
 		f->outcome.provisional ? " (provisional)" : "", f->coverage.configs_tested,
 		f->coverage.configs);
-	put_name(out, f);
+	put_name(out, a, f);
 	fputs(" | ", out);
 	put_text(out, f->worst_config < f->config_count
 			      ? phrase_config(text, &f->configs[f->worst_config])
@@ -94,13 +92,13 @@ static void put_row(FILE *out, const struct family_verdict *f)
 	fputs(" |\n", out);
 }
 
-static void put_details(FILE *out, const struct family_verdict *f)
+static void put_details(FILE *out, const struct analysis *a, const struct family_verdict *f)
 {
 	const struct case_verdict *c = family_worst_case(f);
 	char text[2 * PHRASE_BYTES];
 
 	fputs("\n**", out);
-	put_name(out, f);
+	put_name(out, a, f);
 	fputs("** ", out);
 	put_text(out, phrase_origin(text, f->record));
 	fputs("  \n", out);
@@ -135,11 +133,11 @@ void report_markdown(const struct analysis *a, FILE *out, size_t details)
 	if (equal < a->family_count) {
 		put_table_head(out);
 		for (i = 0; i < a->family_count && a->families[i].outcome.bucket > 1; i++)
-			put_row(out, &a->families[i]);
+			put_row(out, a, &a->families[i]);
 	}
 	for (i = 0; i < a->family_count && a->families[i].outcome.bucket == 3; i++)
 		if (shown++ < details)
-			put_details(out, &a->families[i]);
+			put_details(out, a, &a->families[i]);
 	if (shown > details)
 		fprintf(out,
 			"\nDetails of %zu more suspicious families: see the table and the JSON "
@@ -155,6 +153,6 @@ void report_markdown(const struct analysis *a, FILE *out, size_t details)
 	fprintf(out, "\n<details><summary>%zu bitwise equal</summary>\n\n", equal);
 	put_table_head(out);
 	for (i = a->family_count - equal; i < a->family_count; i++)
-		put_row(out, &a->families[i]);
+		put_row(out, a, &a->families[i]);
 	fputs("\n</details>\n", out);
 }

@@ -5,7 +5,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analyze/lines.h"
 #include "analyze/phrase.h"
+#include "analyze/timing.h"
 #include "lib/base.h"
 
 #define RED    "\033[31m"
@@ -45,52 +47,6 @@ static const char *bucket_style(const struct terminal *t, const struct outcome *
 	return style(t, o->bucket == 2 || o->unproven ? YELLOW : RED);
 }
 
-/* Prints text in exactly `width` columns (a code point counts as one), cut with "…"; unpadded if <
- * 0. */
-static void put_cell(const struct terminal *t, const char *text, int width)
-{
-	const char *p = text, *cut = text;
-	int columns = 0;
-	bool pad = width > 0;
-
-	width = abs(width);
-	for (; *p; p++) {
-		if (((unsigned char)*p & 0xc0) == 0x80)
-			continue;
-		if (columns == width - 1)
-			cut = p;
-		if (++columns > width)
-			break;
-	}
-	if (columns > width)
-		fprintf(t->out, "%.*s…", (int)(cut - text), text);
-	else
-		fprintf(t->out, "%s%*s", text, pad ? width - columns : 0, "");
-}
-
-/* Wraps text at blanks into lines of REPORT_COLUMNS, each indented. */
-static void put_wrapped(const struct terminal *t, int indent, const char *text)
-{
-	const char *p = text;
-
-	while (*p) {
-		const char *end = p, *blank = NULL;
-		int columns = 0;
-
-		for (; *end && columns <= REPORT_COLUMNS - indent; end++) {
-			if (*end == ' ')
-				blank = end;
-			columns += ((unsigned char)*end & 0xc0) != 0x80;
-		}
-		if (!*end && columns <= REPORT_COLUMNS - indent)
-			blank = end;
-		if (!blank) /* one long word: to the next blank, whole */
-			blank = p + strcspn(p, " ");
-		fprintf(t->out, "%*s%.*s\n", indent, "", (int)(blank - p), p);
-		p = *blank ? blank + 1 : blank;
-	}
-}
-
 static void put_head(const struct terminal *t, const struct analysis *a)
 {
 	char text[PHRASE_BYTES], line[2 * PHRASE_BYTES];
@@ -100,7 +56,7 @@ static void put_head(const struct terminal *t, const struct analysis *a)
 	for (uint32_t s = 0; s < SIDE_COUNT; s++) {
 		snprintf(line, sizeof(line), "%s: %s", side_name(s),
 			 phrase_side(text, a->sides[s]));
-		put_wrapped(t, 0, line);
+		lines_wrap(t->out, 0, line);
 	}
 	snprintf(text, sizeof(text), "Replayed on %.200s", a->device);
 	fprintf(t->out, "%s\n", phrase_clean(text));
@@ -112,22 +68,50 @@ static void put_head(const struct terminal *t, const struct analysis *a)
 	}
 	for (size_t i = 0; i < a->incomplete_count; i++) {
 		snprintf(line, sizeof(line), "INCOMPLETE %.900s", a->incomplete[i]);
-		put_wrapped(t, 0, phrase_clean(line));
+		lines_wrap(t->out, 0, phrase_clean(line));
 	}
 	if (a->question_count)
 		fprintf(t->out, "Open questions about the model (kernelab context):\n");
 	for (size_t i = 0; i < a->question_count; i++) {
 		snprintf(line, sizeof(line), "%.60s: %.800s", a->questions[i].name,
 			 a->questions[i].text);
-		put_wrapped(t, 2, phrase_clean(line));
+		lines_wrap(t->out, 2, phrase_clean(line));
 	}
 	fputc('\n', t->out);
 }
 
-static void put_row(const struct terminal *t, const struct family_verdict *f)
+static void put_cell(const struct terminal *t, const char *text, int width)
+{
+	lines_cell(t->out, text, width, LINES_CUT_END, 1);
+	fputc(' ', t->out);
+}
+
+/* Of equal families none of configs and outputs is the worst: what there is of them. */
+static void put_equal(const struct terminal *t, const struct family_verdict *f)
+{
+	const struct case_verdict *c = NULL;
+	char text[PHRASE_BYTES] = "-";
+
+	if (f->coverage.configs_tested == 1)
+		phrase_config_short(text, &f->configs[0]);
+	else
+		snprintf(text, sizeof(text), "all %" PRIu32, f->coverage.configs_tested);
+	put_cell(t, text, WIDTH_CONFIG);
+	for (size_t i = 0; !c && i < f->config_count; i++)
+		if (f->configs[i].case_count)
+			c = &f->configs[i].cases[0];
+	snprintf(text, sizeof(text), "-");
+	if (c && c->output_count == 1)
+		snprintf(text, sizeof(text), "%s", c->outputs[0].name);
+	else if (c)
+		snprintf(text, sizeof(text), "all %zu", c->output_count);
+	put_cell(t, phrase_clean(text), WIDTH_OUTPUT);
+}
+
+static void put_row(const struct terminal *t, const struct analysis *a,
+		    const struct family_verdict *f)
 {
 	const struct output_verdict *o = family_worst_output(f);
-	bool differs = f->outcome.bucket > 1; /* of equal ones none is the worst */
 	char text[PHRASE_BYTES];
 
 	fprintf(t->out, "%s%d%s %-4s ", bucket_style(t, &f->outcome), f->outcome.bucket,
@@ -135,40 +119,59 @@ static void put_row(const struct terminal *t, const struct family_verdict *f)
 	snprintf(text, sizeof(text), "%" PRIu32 "/%" PRIu32, f->coverage.configs_tested,
 		 f->coverage.configs);
 	put_cell(t, text, WIDTH_CONFIGS);
+	lines_cell(t->out, phrase_family(text, a, f), WIDTH_FAMILY, LINES_CUT_MIDDLE, 1);
 	fputc(' ', t->out);
-	snprintf(text, sizeof(text), "%s", f->record->name ? f->record->name : "?");
-	put_cell(t, phrase_clean(text), WIDTH_FAMILY);
-	fputc(' ', t->out);
-	put_cell(t,
-		 differs && f->worst_config < f->config_count
-			 ? phrase_config_short(text, &f->configs[f->worst_config])
-			 : "-",
-		 WIDTH_CONFIG);
-	fputc(' ', t->out);
-	snprintf(text, sizeof(text), "%s", o && differs ? o->name : "-");
-	put_cell(t, phrase_clean(text), WIDTH_OUTPUT);
-	fputc(' ', t->out);
-	put_cell(t, phrase_figures(text, f), -WIDTH_FIGURES);
+	if (f->outcome.bucket == 1) {
+		put_equal(t, f);
+	} else {
+		put_cell(t,
+			 f->worst_config < f->config_count
+				 ? phrase_config_short(text, &f->configs[f->worst_config])
+				 : "-",
+			 WIDTH_CONFIG);
+		snprintf(text, sizeof(text), "%s", o ? o->name : "-");
+		put_cell(t, phrase_clean(text), WIDTH_OUTPUT);
+	}
+	lines_cell(t->out, phrase_figures(text, f), WIDTH_FIGURES, LINES_CUT_END, 0);
 	fputc('\n', t->out);
 }
 
 static void put_table(const struct terminal *t, const struct analysis *a)
 {
 	fprintf(t->out, "%sB %-4s ", style(t, BOLD), "rule");
-	put_cell(t, "cfgs", WIDTH_CONFIGS + 1);
-	put_cell(t, "family", WIDTH_FAMILY + 1);
-	put_cell(t, "worst config", WIDTH_CONFIG + 1);
-	put_cell(t, "output", WIDTH_OUTPUT + 1);
-	put_cell(t, "figures", -WIDTH_FIGURES);
-	fprintf(t->out, "%s\n", style(t, RESET));
+	put_cell(t, "cfgs", WIDTH_CONFIGS);
+	put_cell(t, "family", WIDTH_FAMILY);
+	put_cell(t, "worst config", WIDTH_CONFIG);
+	put_cell(t, "output", WIDTH_OUTPUT);
+	fprintf(t->out, "figures%s\n", style(t, RESET));
 	for (size_t i = 0; i < a->family_count; i++)
-		put_row(t, &a->families[i]);
+		put_row(t, a, &a->families[i]);
 	fprintf(t->out, "B: bucket (1 bitwise, 2 small, 3 suspicious); rule: docs/numerics.md; "
 			"cfgs: configs "
 			"tested/known;\nw: num_warps, s: num_stages\n");
 	if (analysis_provisional(a))
 		fprintf(t->out, "Rules 9 and 9f: provisional limits, noise floor not measured yet "
 				"(docs/numerics.md)\n");
+}
+
+/* Where B is slower: never part of a verdict, and meaningless on the software device. */
+static void put_time(const struct terminal *t, const struct family_verdict *f)
+{
+	const struct config_verdict *slowest = family_slowest(f);
+	struct timing all = family_timing(f), one;
+	char config[PHRASE_BYTES], line[2 * PHRASE_BYTES];
+	int n;
+
+	if (!all.launches)
+		return;
+	n = snprintf(line, sizeof(line), "kernel time: A %.3g us, B %.3g us (B/A %.2f)",
+		     all.us[SIDE_A], all.us[SIDE_B], timing_ratio(&all));
+	if (slowest && n > 0) {
+		one = config_timing(slowest);
+		snprintf(line + n, sizeof(line) - (size_t)n, "; B %.1f times slower in %.300s",
+			 timing_ratio(&one), phrase_config(config, slowest));
+	}
+	lines_wrap(t->out, 2, line);
 }
 
 static void put_coverage(const struct terminal *t, const struct family_verdict *f)
@@ -186,31 +189,33 @@ static void put_coverage(const struct terminal *t, const struct family_verdict *
 	fputc('\n', t->out);
 }
 
-static void put_details(const struct terminal *t, const struct family_verdict *f)
+static void put_details(const struct terminal *t, const struct analysis *a,
+			const struct family_verdict *f)
 {
 	const struct case_verdict *c = family_worst_case(f);
 	char text[PHRASE_BYTES], line[2 * PHRASE_BYTES];
 
-	snprintf(text, sizeof(text), "%.300s", f->record->name ? f->record->name : "?");
-	fprintf(t->out, "\n%s%s%s", bucket_style(t, &f->outcome), phrase_clean(text),
+	fprintf(t->out, "\n%s%s%s", bucket_style(t, &f->outcome), phrase_family(text, a, f),
 		style(t, RESET));
 	fprintf(t->out, " (%s)\n", phrase_origin(text, f->record));
 	snprintf(line, sizeof(line), "%s%s %s: %s", f->outcome.unproven ? "" : "rule ",
 		 f->outcome.unproven ? "" : rule_number(f->outcome.rule),
 		 rule_name(f->outcome.rule), f->outcome.evidence);
 	phrase_clean(line);
-	put_wrapped(t, 2, line + strspn(line, " "));
+	lines_wrap(t->out, 2, line + strspn(line, " "));
 	phrase_place(line, f);
 	if (*line)
-		put_wrapped(t, 2, line);
+		lines_wrap(t->out, 2, line);
 	if (c && c->record->params && *c->record->params) {
 		snprintf(line, sizeof(line), "launched with %.900s", c->record->params);
-		put_wrapped(t, 2, phrase_clean(line));
+		lines_wrap(t->out, 2, phrase_clean(line));
 	}
 	put_coverage(t, f);
+	if (!a->mark)
+		put_time(t, f);
 	for (size_t i = 0; i < f->note_count; i++) {
 		snprintf(line, sizeof(line), "note: %.900s", f->notes[i]);
-		put_wrapped(t, 2, phrase_clean(line));
+		lines_wrap(t->out, 2, phrase_clean(line));
 	}
 	if (c && c->record->repro && *c->record->repro) {
 		_cleanup_free_ char *repro = strdup(c->record->repro); /* whole: to be copied */
@@ -267,9 +272,16 @@ static void put_notes(const struct terminal *t, const struct analysis *a)
 			fputs(gap, t->out);
 			gap = "";
 			if (line)
-				put_wrapped(t, 0, phrase_clean(line));
+				lines_wrap(t->out, 0, phrase_clean(line));
 		}
 	}
+}
+
+void report_head(const struct analysis *a, FILE *out, bool colour)
+{
+	struct terminal t = {.out = out, .colour = colour};
+
+	put_head(&t, a);
 }
 
 void report_terminal(const struct analysis *a, FILE *out, bool colour)
@@ -280,6 +292,6 @@ void report_terminal(const struct analysis *a, FILE *out, bool colour)
 	put_table(&t, a);
 	for (size_t i = 0; i < a->family_count; i++)
 		if (a->families[i].outcome.bucket == 3)
-			put_details(&t, &a->families[i]);
+			put_details(&t, a, &a->families[i]);
 	put_notes(&t, a);
 }

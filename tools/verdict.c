@@ -63,6 +63,9 @@ static int file_finish(const struct verb *verb, struct verdict_file *f, int erro
 
 void verdict_abandon(struct verdict_options *v)
 {
+	if (v->explain_compiled)
+		regfree(&v->explained);
+	v->explain_compiled = false;
 	for (size_t i = 0; i < ARRAY_LENGTH(v->files); i++) {
 		struct verdict_file *f = &v->files[i];
 
@@ -73,6 +76,20 @@ void verdict_abandon(struct verdict_options *v)
 		free(steal_pointer(f->temporary));
 		f->stream = NULL;
 	}
+}
+
+static int compile_explain(const struct verb *verb, struct verdict_options *v)
+{
+	char why[128];
+	int e = regcomp(&v->explained, v->explain, REG_EXTENDED | REG_NOSUB);
+
+	if (!e) {
+		v->explain_compiled = true;
+		return 0;
+	}
+	regerror(e, &v->explained, why, sizeof(why));
+	log_error("%s: --explain %s: %s", verb->name, v->explain, why);
+	return 2;
 }
 
 int verdict_prepare(const struct verb *verb, struct verdict_options *v)
@@ -92,6 +109,12 @@ int verdict_prepare(const struct verb *verb, struct verdict_options *v)
 			  verb->name);
 		return 2;
 	}
+	if (v->explain && on_stdout) {
+		log_error("%s: --explain and a report cannot both be standard output", verb->name);
+		return 2;
+	}
+	if (v->explain && compile_explain(verb, v))
+		return 2;
 	for (size_t i = 0; i < ARRAY_LENGTH(paths); i++)
 		if (file_open(verb, &v->files[i], paths[i])) {
 			verdict_abandon(v);
@@ -116,6 +139,22 @@ static bool want_colour(void)
 	       !(term && !strcmp(term, "dumb"));
 }
 
+/* In place of the table; 2 where no family is meant. */
+static int explain(const struct verb *verb, struct verdict_options *v, const struct analysis *a)
+{
+	size_t explained;
+
+	report_head(a, stdout, want_colour());
+	if (report_explain(a, &v->explained, stdout, &explained)) {
+		log_error("%s: out of memory", verb->name);
+		return 2;
+	}
+	if (explained)
+		return 0;
+	log_error("%s: --explain %s: no family matches", verb->name, v->explain);
+	return 2;
+}
+
 static int write_reports(const struct verb *verb, struct verdict_options *v,
 			 const struct analysis *a)
 {
@@ -123,8 +162,12 @@ static int write_reports(const struct verb *verb, struct verdict_options *v,
 	struct verdict_file *html = &v->files[FILE_HTML];
 	int status = 0;
 
-	if (!is_stdout(v->json) && !is_stdout(v->markdown) && !is_stdout(v->html))
-		report_terminal(a, stdout, want_colour());
+	if (!is_stdout(v->json) && !is_stdout(v->markdown) && !is_stdout(v->html)) {
+		if (v->explain)
+			status |= explain(verb, v, a);
+		else
+			report_terminal(a, stdout, want_colour());
+	}
 	if (json->stream)
 		status |= file_finish(verb, json, report_json(a, json->stream));
 	if (markdown->stream) {
@@ -157,5 +200,6 @@ int verdict_report(const struct verb *verb, struct verdict_options *v, char *con
 	if (!status && analysis_at_least(a, (int)v->fail_on))
 		status = 1;
 	analysis_free(a);
+	verdict_abandon(v);
 	return status;
 }

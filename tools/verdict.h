@@ -3,6 +3,7 @@
 #ifndef TOOLS_VERDICT_H
 #define TOOLS_VERDICT_H
 
+#include <regex.h>
 #include <stdio.h>
 
 #include "tools/options.h"
@@ -15,9 +16,11 @@ struct verdict_file {
 };
 
 struct verdict_options {
-	const char *json, *markdown, *html;
+	const char *json, *markdown, *html, *explain;
 	uint64_t fail_on; /* 1 … 3 */
 	struct verdict_file files[3];
+	regex_t explained; /* compiled by verdict_prepare where explain is given */
+	bool explain_compiled;
 };
 
 #define VERDICT_OPTIONS_DEFAULT \
@@ -34,6 +37,8 @@ struct verdict_options {
 	 "write it as Markdown for a pull request; - is standard output", &(v).markdown},          \
 	{OPTION_TEXT, "html", 0, "FILE",                                                           \
 	 "write it as one HTML page with pictures; - is standard output", &(v).html},              \
+	{OPTION_TEXT, "explain", 0, "REGEX",                                                       \
+	 "print the whole chain of evidence of the families it matches", &(v).explain},            \
 	{OPTION_COUNT, "fail-on", 0, "N",                                                          \
 	 "exit with status 1 if a family is in bucket N or above: 1, 2 or 3 (default)",            \
 	 &(v).fail_on}

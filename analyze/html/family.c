@@ -168,8 +168,9 @@ static size_t launches_tested(const struct config_verdict *c)
 	return n;
 }
 
-static int put_configs(FILE *out, const struct family_verdict *f, size_t index)
+static int put_configs(FILE *out, const struct analysis *a, size_t index)
 {
+	const struct family_verdict *f = &a->families[index];
 	char text[PHRASE_BYTES];
 	int e = 0;
 
@@ -187,7 +188,7 @@ static int put_configs(FILE *out, const struct family_verdict *f, size_t index)
 		fprintf(out, "<td><span class=\"%s\">%s</span><td>%s<td>%zu of %zu",
 			html_bucket_class(&c->outcome), html_bucket_words(&c->outcome),
 			rule_number(c->outcome.rule), launches_tested(c), c->case_count);
-		if (t.launches)
+		if (t.launches && !a->mark)
 			fprintf(out, "<td>%.2f<td>%.2f<td>%.2f<td>", t.us[SIDE_A], t.us[SIDE_B],
 				timing_ratio(&t));
 		else
@@ -323,7 +324,7 @@ int html_family(FILE *out, const struct analysis *a, size_t index)
 	if (!e)
 		e = put_worst(out, f);
 	if (!e)
-		e = put_configs(out, f, index);
+		e = put_configs(out, a, index);
 	if (!e)
 		e = put_coverage(out, f);
 	fputs("</details>\n", out);

@@ -144,6 +144,28 @@ def check_files():
     expect(not [n for n in os.listdir(".") if n.endswith(".tmp")], "temporary files are left")
 
 
+def check_explain():
+    done = analyze("gpu.klab", "--explain", "^(softmax|matmul)_k$", status=1)
+    golden("explain.txt", done.stdout)
+    for line in done.stdout.splitlines():
+        expect(len(line) <= 100, f"{len(line)} columns: {line}")
+    for words in ("rule 3   classes", "fired: decides", "128, limit 0", "not asked",
+                  "a trial of B failed where A runs through", "B/A 1.00"):
+        expect(words in done.stdout, f"--explain lacks {words!r}")
+    report = json.loads(analyze("gpu.klab", "--json", "-").stdout)
+    family = next(f for f in report["families"] if f["name"] == "softmax_k")
+    chain = {s["number"]: s for s in family["worst"]["chain"]}
+    expect(chain["3"]["state"] == "fired" and chain["3"]["figure"] == 128
+           and chain["int"]["state"] == "not asked" and chain["int"]["figure"] is None
+           and chain["2"]["state"] == "not fired", f"chain: {chain}")
+    expect(family["time_us"] == {"A": 10.0, "B": 10.0, "launches": 1}, f"{family['time_us']}")
+    for args, words in ((("--explain", "nothing"), "no family matches"),
+                        (("--explain", "("), "--explain ("),
+                        (("--explain", "k", "--json", "-"), "both")):
+        done = analyze("gpu.klab", *args, status=2)
+        expect(words in done.stderr, f"{args}: {done.stderr!r} lacks {words!r}")
+
+
 def check_status():
     for args, status in ((("equal.klab",), 0), (("equal.klab", "--fail-on", "1"), 1),
                          (("soft.klab",), 0), (("soft.klab", "--fail-on", "2"), 1),
@@ -182,7 +204,7 @@ def check_bad_input():
 with tempfile.TemporaryDirectory(prefix="kernelab-reports-") as temporary:
     subprocess.run([make_results, temporary], check=True)
     os.chdir(temporary)
-    for check in (check_table, check_colour, check_json, check_files, check_status,
+    for check in (check_table, check_colour, check_json, check_files, check_explain, check_status,
                   check_bad_input):
         check()
     os.chdir(ROOT)
