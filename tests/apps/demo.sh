@@ -4,7 +4,7 @@
 #   demo.sh BUILD_DIR OUT_DIR [auto|gpu|soft]
 # A: Triton 3.6.0. B: Triton 3.7.1 with two edited kernels, so that each bucket has a family: a sum in
 # another order (benign) and a dropped tail mask (bug). OUT_DIR must not exist; it gets a/, b/ and
-# verdict.json. Exit status: that of `kernelab diff`, 1 here, because of the bug.
+# verdict.json and verdict.html. Exit status: that of `kernelab diff`, 1 here, because of the bug.
 set -eu
 if [ $# -lt 2 ] || [ $# -gt 3 ]; then
 	echo "usage: demo.sh BUILD_DIR OUT_DIR [auto|gpu|soft]" >&2
@@ -38,4 +38,5 @@ capture b "--no-data" "$data/b:$edits/benign-column-sum-tree:$edits/bug-softmax-
 echo "== the kernels of A" >&2
 "$build/tools/kernelab" ls "$out/a"
 echo "== A against B" >&2
-"$build/tools/kernelab" diff "$out/a" --b "$out/b" --device "$device" --json "$out/verdict.json"
+"$build/tools/kernelab" diff "$out/a" --b "$out/b" --device "$device" --json "$out/verdict.json" \
+	--html "$out/verdict.html"
