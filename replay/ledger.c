@@ -4,11 +4,14 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "kernelab/dtype.h"
 #include "lib/base.h"
+#include "replay/change.h"
 
 #define UNSPECIFIED "unspecified"
 #define MAX_EXTENTS (1u << 20)
@@ -306,6 +309,9 @@ int ledger_trial(struct ledger *r, struct open_case *c, struct packet *p)
 	t.stray_address = packet_get_u64(p);
 	t.unwritten_bytes = packet_get_u64(p);
 	t.unwritten_address = packet_get_u64(p);
+	t.step = packet_get_f64(p);
+	t.seed = packet_get_u64(p);
+	t.launches = (uint32_t)packet_get_u64(p);
 	count = packet_get_u64(p);
 	if (p->bad || t.side >= SIDE_COUNT)
 		return -EBADMSG;
@@ -410,6 +416,33 @@ static int note_pair(struct ledger *r, const struct open_case *c)
 	return p->reason ? 0 : -ENOMEM;
 }
 
+/* The coarser of both sides' roundoff on the way to an output; the last cast counts where the
+ * output itself is finer. */
+static void set_roundoff(const struct replay_case *c, struct record_extent *x)
+{
+	double u = 0;
+	bool known = false;
+
+	for (size_t s = 0; s < SIDE_COUNT; s++) {
+		const struct precision *p = c->precision[s];
+		size_t first = x->arg ? x->arg - 1 : 0;
+		size_t end = x->arg ? x->arg : STORES_MAX_PARAMS;
+
+		if (!p || first >= STORES_MAX_PARAMS)
+			continue;
+		known = true;
+		for (size_t i = first; i < end; i++) {
+			u = fmax(u, p->inner[i]);
+			if (p->cast[i] > dtype_roundoff(x->dtype))
+				u = fmax(u, p->cast[i]);
+		}
+	}
+	if (!known || !dtype_roundoff(x->dtype))
+		return;
+	x->roundoff = u > 0 ? u : x->dtype == DTYPE_F64 ? 0x1p-53 : 0x1p-24;
+	x->roundoff_how = u > 0 ? "PTX of A and B" : "PTX of A and B: copied, not computed";
+}
+
 int ledger_case(struct ledger *r, struct open_case *c)
 {
 	const struct replay_case *rc_case = &r->plan->cases[c->number];
@@ -425,7 +458,8 @@ int ledger_case(struct ledger *r, struct open_case *c)
 				     .fidelity = c->fidelity,
 				     .fidelity_reason = c->reason,
 				     .params = params,
-				     .repro = repro};
+				     .repro = repro,
+				     .inputs = c->inputs};
 	int rc;
 
 	if (!params || !repro)
@@ -433,6 +467,8 @@ int ledger_case(struct ledger *r, struct open_case *c)
 	memcpy(record.grid, rc_case->launch->grid, sizeof(record.grid));
 	record.extents.items = c->extents.items;
 	record.extents.count = c->extents.count;
+	for (size_t i = 0; i < c->extents.count; i++)
+		set_roundoff(rc_case, &c->extents.items[i]);
 	count_case(r->summary, c->fidelity);
 	rc = note_pair(r, c);
 	return rc ? rc : bundle_put_case(r->writer, &record);

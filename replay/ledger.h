@@ -24,6 +24,7 @@ struct device_text {
 struct open_case {
 	size_t number; /* of plan.cases and of the CASE record */
 	struct extents extents;
+	struct hash128 inputs;
 	enum fidelity fidelity;
 	char reason[480];
 	bool has_extents, judged;

@@ -242,6 +242,43 @@ int memory_fill(struct memory *m, const struct byteset *bytes, uint8_t fill, str
 	return 0;
 }
 
+int memory_change(struct memory *m, const struct change *change, struct error *err)
+{
+	const struct ranges *pieces = &m->contents->pieces;
+	size_t chunk = 0, held = 0;
+	uint64_t start = 0;
+
+	for (size_t i = 0; i < pieces->count; i++) {
+		for (uint64_t k = 0; k < pieces->items[i].size / CHUNK_BYTES; k++, chunk++) {
+			uint64_t at = pieces->items[i].base + k * CHUNK_BYTES;
+			bool touches = change_touches(change, at);
+			CUresult result = CUDA_SUCCESS;
+
+			/* runs of chunks go over in one copy */
+			if (held && (!touches || start + held != at ||
+				     held + CHUNK_BYTES > STAGING_BYTES)) {
+				result = m->driver->cuMemcpyHtoD_v2(start, m->staging, held);
+				held = 0;
+			}
+			if (result != CUDA_SUCCESS)
+				return failed(m, result, err, "changed inputs", start, CHUNK_BYTES);
+			if (!touches)
+				continue;
+			start = held ? start : at;
+			memcpy(m->staging + held, contents_chunk(m->contents, chunk), CHUNK_BYTES);
+			change_chunk(change, chunk, at, m->staging + held);
+			held += CHUNK_BYTES;
+		}
+	}
+	if (held) {
+		CUresult result = m->driver->cuMemcpyHtoD_v2(start, m->staging, held);
+
+		if (result != CUDA_SUCCESS)
+			return failed(m, result, err, "changed inputs", start, held);
+	}
+	return 0;
+}
+
 /* Reads [from, from + count) chunks of a piece; `first` is the piece's first chunk number. */
 static int read_chunks(struct memory *m, struct snapshot *out, const struct range *piece,
 		       size_t first, size_t from, size_t count, struct error *err)
@@ -287,7 +324,28 @@ static int read_flagged(struct memory *m, struct snapshot *out, const struct ran
 	return 0;
 }
 
-int memory_read(struct memory *m, struct snapshot *out, struct error *err)
+/* The chunks that hold a byte of `only`. */
+static int read_only(struct memory *m, struct snapshot *out, const struct range *piece,
+		     size_t first, const struct byteset *only, struct error *err)
+{
+	size_t chunks = piece->size / CHUNK_BYTES;
+
+	for (size_t i = 0; i < chunks;) {
+		size_t n = 0;
+		int rc;
+
+		while (i + n < chunks && only->words[first + i + n])
+			n++;
+		rc = n ? read_chunks(m, out, piece, first, i, n, err) : 0;
+		if (rc)
+			return rc;
+		i += n + 1;
+	}
+	return 0;
+}
+
+int memory_read(struct memory *m, const struct byteset *only, struct snapshot *out,
+		struct error *err)
 {
 	const struct ranges *pieces = &m->contents->pieces;
 	size_t first = 0;
@@ -297,11 +355,15 @@ int memory_read(struct memory *m, struct snapshot *out, struct error *err)
 		const uint32_t *flags = NULL;
 		int rc;
 
-		if (m->pristine && m->pristine[i])
-			flags = compare_chunks(&m->comparer, m->driver, p->base, m->pristine[i],
-					       p->size);
-		rc = flags ? read_flagged(m, out, p, first, flags, err)
-			   : read_chunks(m, out, p, first, 0, p->size / CHUNK_BYTES, err);
+		if (only) {
+			rc = read_only(m, out, p, first, only, err);
+		} else {
+			if (m->pristine && m->pristine[i])
+				flags = compare_chunks(&m->comparer, m->driver, p->base,
+						       m->pristine[i], p->size);
+			rc = flags ? read_flagged(m, out, p, first, flags, err)
+				   : read_chunks(m, out, p, first, 0, p->size / CHUNK_BYTES, err);
+		}
 		if (rc)
 			return rc;
 		first += p->size / CHUNK_BYTES;

@@ -8,6 +8,7 @@
 
 #include "drv/driver.h"
 #include "kernelab/error.h"
+#include "replay/change.h"
 #include "replay/compare.h"
 #include "replay/contents.h"
 
@@ -49,10 +50,15 @@ int memory_restore(struct memory *m, struct error *err);
 /* Sets those bytes to `fill`, on top of restored contents. */
 int memory_fill(struct memory *m, const struct byteset *bytes, uint8_t fill, struct error *err);
 
+/* Changes float inputs, on top of restored contents. */
+int memory_change(struct memory *m, const struct change *change, struct error *err);
+
 /*
  * Reads back what differs from before the launch: found on the device where there is a device copy,
- * else by reading everything. `out` must be fresh (snapshot_init).
+ * else by reading everything. With `only`, just the chunks that hold a byte of that set. `out` must
+ * be fresh (snapshot_init).
  */
-int memory_read(struct memory *m, struct snapshot *out, struct error *err);
+int memory_read(struct memory *m, const struct byteset *only, struct snapshot *out,
+		struct error *err);
 
 #endif

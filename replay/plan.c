@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernelab/dtype.h"
 #include "lib/base.h"
 #include "replay/stores.h"
 
@@ -21,6 +22,9 @@ void plan_free(struct plan *p)
 		free(p->cases[i].pointers);
 		free(p->cases[i].reason);
 	}
+	for (size_t i = 0; p->precisions && i < 2 * p->pairs.count; i++)
+		free(p->precisions[i]);
+	free(p->precisions);
 	free(p->cases);
 	free(p->selected);
 	ranges_free(&p->reserve);
@@ -139,6 +143,59 @@ static int select_pairs(struct plan *p, const struct replay_options *o, struct e
 	return rc;
 }
 
+/* ---- types given by hand ---- */
+
+/* "KERNEL.ARG=TYPE" against a family: index of the argument, or -1; *dtype. */
+static int64_t dtype_rule(const char *text, const struct suite_family *f, enum dtype *dtype)
+{
+	const char *equal = strrchr(text, '='), *dot = equal;
+
+	while (dot && dot > text && *dot != '.')
+		dot--;
+	*dtype = equal ? dtype_parse(equal + 1) : DTYPE_UNKNOWN;
+	if (!dot || dot == text || *dtype == DTYPE_UNKNOWN ||
+	    strncmp(f->name, text, (size_t)(dot - text)) || f->name[dot - text])
+		return -1;
+	for (size_t i = 0; i < f->arg_count; i++) {
+		const char *name = f->args[i].name;
+
+		if (name && !strncmp(name, dot + 1, (size_t)(equal - dot - 1)) &&
+		    !name[equal - dot - 1])
+			return (int64_t)i;
+	}
+	return -1;
+}
+
+static int check_dtypes(const struct plan *p, const struct replay_options *o, struct error *err)
+{
+	for (size_t k = 0; k < o->dtype_count; k++) {
+		bool used = false;
+		enum dtype t = DTYPE_UNKNOWN;
+
+		for (size_t i = 0; !used && i < p->pairs.count; i++)
+			used = dtype_rule(o->dtypes[k], p->pairs.items[i].family, &t) >= 0;
+		if (!used)
+			return error_set(err, EINVAL, ERROR_NO_OFFSET,
+					 "--dtype %s: KERNEL.ARG=TYPE is wanted, with a kernel and "
+					 "argument of %s, and a type like bf16",
+					 o->dtypes[k], p->base->bundles[0]->path);
+	}
+	return 0;
+}
+
+static void apply_dtypes(struct replay_case *c, const struct suite_family *f,
+			 const struct replay_options *o)
+{
+	for (size_t k = 0; k < o->dtype_count; k++) {
+		enum dtype t;
+		int64_t arg = dtype_rule(o->dtypes[k], f, &t);
+
+		for (size_t i = 0; arg >= 0 && i < c->pointer_count; i++)
+			if (c->pointers[i].arg == (uint32_t)arg + 1)
+				c->pointers[i].dtype = t;
+	}
+}
+
 /* ---- cases ---- */
 
 /* Why a launch has nothing to restore or compare; NULL if it has. malloc'ed. */
@@ -182,8 +239,8 @@ static int bind_side(struct replay_case *c, struct bound *out, const struct pair
 	return 0;
 }
 
-static int add_case(struct plan *p, size_t index, const struct pair_launch *l,
-		    const struct stores *stores, bool stores_known)
+static int add_case(struct plan *p, const struct replay_options *o, size_t index,
+		    const struct pair_launch *l, const struct stores *stores, bool stores_known)
 {
 	const struct pair *pair = &p->pairs.items[index];
 	bool all = !stores_known || stores->unknown;
@@ -196,7 +253,9 @@ static int add_case(struct plan *p, size_t index, const struct pair_launch *l,
 	*c = (struct replay_case){.pair = index,
 				  .bundle = p->base->bundles[l->bundle],
 				  .launch = l->launch,
-				  .stores_known = !all};
+				  .stores_known = !all,
+				  .precision = {p->precisions[2 * index],
+						p->precisions[2 * index + 1]}};
 	c->reason = missing(c->bundle, l->launch);
 	rc = bind_side(c, &c->base, pair, p->base, pair->base, "recorded kernel");
 	if (!rc)
@@ -206,6 +265,8 @@ static int add_case(struct plan *p, size_t index, const struct pair_launch *l,
 	if (!rc)
 		rc = launch_pointers(&c->pointers, &c->pointer_count, c->bundle, l->launch,
 				     pair->base, stores->params, all);
+	if (!rc)
+		apply_dtypes(c, pair->family, o);
 	if (!rc && !c->reason) {
 		rc = layout_add_reservations(&p->reserve, l->launch->regions.items,
 					     l->launch->regions.count);
@@ -229,8 +290,67 @@ static bool find_stores(const struct plan *p, const struct pair *pair, struct st
 	return stores_find(out, ptx, size, pair->base->entry, NULL) == 0;
 }
 
+/* Precision of a side's kernel; NULL without readable PTX. */
+static struct precision *find_precision(const struct source *s, const struct suite_member *m)
+{
+	_cleanup_free_ char *ptx = NULL;
+	struct precision *out;
+	size_t size;
+
+	if (source_ptx(s, m, &ptx, &size, NULL))
+		return NULL;
+	out = malloc(sizeof(*out));
+	if (out && precision_find(out, ptx, size, m->entry, NULL)) {
+		free(out);
+		return NULL;
+	}
+	return out;
+}
+
+/* B's arguments may stand elsewhere than the recorded kernel's: its figures by name. */
+static void sort_by_argument(struct precision *p, const struct suite_member *base,
+			     const struct suite_member *m)
+{
+	struct precision own = *p;
+	const struct signature *to = base->triton ? base->triton->signature : NULL;
+	const struct signature *from = m->triton ? m->triton->signature : NULL;
+
+	if (!to || !from)
+		return;
+	for (size_t i = 0; i < to->arg_count && i < STORES_MAX_PARAMS; i++) {
+		p->inner[i] = p->cast[i] = 0;
+		for (size_t k = 0; k < from->arg_count && k < STORES_MAX_PARAMS; k++) {
+			if (strcmp(to->args[i].name ? to->args[i].name : "",
+				   from->args[k].name ? from->args[k].name : ""))
+				continue;
+			p->inner[i] = own.inner[k];
+			p->cast[i] = own.cast[k];
+			break;
+		}
+	}
+}
+
+static void find_precisions(struct plan *p, size_t index)
+{
+	const struct pair *pair = &p->pairs.items[index];
+	const struct source *sources[SIDE_COUNT] = {p->a, p->b};
+	const struct suite_member *members[SIDE_COUNT] = {pair->a, pair->b};
+
+	for (size_t s = 0; s < SIDE_COUNT; s++) {
+		struct precision *found =
+			members[s] ? find_precision(sources[s], members[s]) : NULL;
+
+		if (found)
+			sort_by_argument(found, pair->base, members[s]);
+		p->precisions[2 * index + s] = found;
+	}
+}
+
 static int add_cases(struct plan *p, const struct replay_options *o, struct error *err)
 {
+	p->precisions = calloc(2 * p->pairs.count + 1, sizeof(*p->precisions));
+	if (!p->precisions)
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for the plan");
 	for (size_t i = 0; i < p->pairs.count; i++) {
 		const struct pair *pair = &p->pairs.items[i];
 		struct stores stores;
@@ -239,12 +359,13 @@ static int add_cases(struct plan *p, const struct replay_options *o, struct erro
 		if (!p->selected[i] || pair->reason)
 			continue;
 		known = find_stores(p, pair, &stores);
+		find_precisions(p, i);
 		for (size_t j = 0; j < pair->launch_count; j++) {
 			int rc;
 
 			if (o->launch && pair->launches[j].launch->seq != o->launch)
 				continue;
-			rc = add_case(p, i, &pair->launches[j], &stores, known);
+			rc = add_case(p, o, i, &pair->launches[j], &stores, known);
 			if (rc)
 				return error_set(err, -rc, ERROR_NO_OFFSET,
 						 "no memory for the plan");
@@ -271,6 +392,8 @@ int plan_make(struct plan **out, const struct replay_options *options, const vol
 			       p->base->bundles[0]->path);
 	if (!rc)
 		rc = select_pairs(p, options, err);
+	if (!rc)
+		rc = check_dtypes(p, options, err);
 	if (!rc)
 		rc = add_cases(p, options, err);
 	if (rc) {

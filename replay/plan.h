@@ -10,6 +10,7 @@
 #include "replay/bind.h"
 #include "replay/layout.h"
 #include "replay/pair.h"
+#include "replay/precision.h"
 #include "replay/replay.h"
 #include "replay/source.h"
 
@@ -21,8 +22,9 @@ struct replay_case {
 	struct bound base, a, b; /* base: the recorded image */
 	struct pointer *pointers;
 	size_t pointer_count;
-	bool stores_known; /* pointers[].stored comes from PTX */
-	char *reason;      /* why it cannot be run, or NULL */
+	bool stores_known;                             /* pointers[].stored comes from PTX */
+	const struct precision *precision[SIDE_COUNT]; /* NULL: no readable PTX */
+	char *reason;                                  /* why it cannot be run, or NULL */
 };
 
 struct plan {
@@ -31,7 +33,8 @@ struct plan {
 	bool *selected; /* a pair each: not filtered out by --family, --config, --launch */
 	struct replay_case *cases;
 	size_t count, capacity;
-	struct ranges reserve; /* of all cases that can be run */
+	struct precision **precisions; /* owned; two a pair, by side */
+	struct ranges reserve;         /* of all cases that can be run */
 };
 
 /*

@@ -49,8 +49,11 @@ struct replay {
 
 void replay_options_init(struct replay_options *o)
 {
-	*o = (struct replay_options){
-		.repeats = 3, .repeats_max = 20, .timeout_s = 60.0, .progress_fd = STDERR_FILENO};
+	*o = (struct replay_options){.repeats = 3,
+				     .repeats_max = 20,
+				     .timeout_s = 60.0,
+				     .trials = TRIALS_ALL,
+				     .progress_fd = STDERR_FILENO};
 }
 
 int replay_device_parse(const char *text, enum replay_device *device)
@@ -64,6 +67,29 @@ int replay_device_parse(const char *text, enum replay_device *device)
 		}
 	}
 	return -EINVAL;
+}
+
+int replay_trials_parse(const char *text, uint32_t *trials)
+{
+	*trials = 0;
+	if (!strcmp(text, "all") || !strcmp(text, "none")) {
+		*trials = *text == 'a' ? TRIALS_ALL : 0;
+		return 0;
+	}
+	for (;;) {
+		size_t n = strcspn(text, ",");
+		uint32_t kind = TRIAL_POISON;
+
+		while (kind <= TRIAL_BACK_TO_BACK &&
+		       (strncmp(trial_kind_name(kind), text, n) || trial_kind_name(kind)[n]))
+			kind++;
+		if (!n || kind > TRIAL_BACK_TO_BACK)
+			return -EINVAL;
+		*trials |= 1u << kind;
+		if (!text[n])
+			return 0;
+		text += n + 1;
+	}
 }
 
 /* ---- workers ---- */
@@ -157,6 +183,7 @@ static int read_extents(struct packet *m, struct open_case *c)
 	extents_free(&c->extents);
 	if (count > packet_left(m) / (5 * sizeof(uint64_t)))
 		return -EBADMSG;
+	c->inputs = packet_get_hash(m);
 	c->extents.items = calloc(count ? count : 1, sizeof(*c->extents.items));
 	if (!c->extents.items)
 		return -ENOMEM;
@@ -231,6 +258,21 @@ static int worker_gone(struct replay *p, struct open_case *c, const struct step 
 		return CAUTION_NO_POISON;
 	if (s->phase == PHASE_A || s->phase == PHASE_B)
 		*rc = ledger_dead_trial(&p->ledger, c, s->side, s->kind, s->index, status, reason);
+	if (s->phase == PHASE_FURTHER && s->side == SIDE_A) {
+		/* A on inputs that nobody recorded: says nothing about either side */
+		char why[300];
+
+		snprintf(why, sizeof(why), "A: %s; the trials after it were not made", reason);
+		*rc = ledger_dead_trial(&p->ledger, c, s->side, s->kind, s->index,
+					TRIAL_STATUS_VOID, why);
+		return -1;
+	}
+	if (s->phase == PHASE_FURTHER) {
+		*rc = ledger_dead_trial(&p->ledger, c, s->side, s->kind, s->index, status, reason);
+		return -1;
+	}
+	if (s->phase == PHASE_SETUP && s->kind >= TRIAL_PERTURBED && c->judged)
+		return -1; /* what came before it stands */
 	if (s->phase != PHASE_B || !c->judged) {
 		c->fidelity = FIDELITY_UNFAITHFUL;
 		snprintf(c->reason, sizeof(c->reason), "%s: %s",

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "kernelab/error.h"
+#include "kernelab/records.h"
 
 enum replay_device { REPLAY_DEVICE_AUTO, REPLAY_DEVICE_GPU, REPLAY_DEVICE_SOFT };
 
@@ -17,14 +18,17 @@ enum replay_device { REPLAY_DEVICE_AUTO, REPLAY_DEVICE_GPU, REPLAY_DEVICE_SOFT }
 struct replay_options {
 	const char *const *bundles; /* bundles or folders of bundles: the recorded run */
 	size_t bundle_count;
-	const char *a, *b;    /* SOURCE: "recorded", a bundle, a folder of bundles */
-	const char *result;   /* file to write; must not exist */
-	const char *family;   /* extended regular expression on the entry name */
-	const char *config;   /* extended regular expression on the config's options text */
-	uint64_t launch;      /* only this LAUNCH.seq; 0: all */
-	uint64_t repeats;     /* identical runs of A and of B, 1 to REPLAY_MAX_REPEATS */
-	uint64_t repeats_max; /* of A, where A or B varies */
-	double timeout_s;     /* of one launch */
+	const char *a, *b;         /* SOURCE: "recorded", a bundle, a folder of bundles */
+	const char *result;        /* file to write; must not exist */
+	const char *family;        /* extended regular expression on the entry name */
+	const char *config;        /* extended regular expression on the config's options text */
+	uint64_t launch;           /* only this LAUNCH.seq; 0: all */
+	uint64_t repeats;          /* identical runs of A and of B, 1 to REPLAY_MAX_REPEATS */
+	uint64_t repeats_max;      /* of A, where A or B varies */
+	double timeout_s;          /* of one launch */
+	uint32_t trials;           /* TRIALS_*: beside the identical repeats */
+	const char *const *dtypes; /* KERNEL.ARG=TYPE: what an argument points to */
+	size_t dtype_count;
 	enum replay_device device;
 	const char *driver; /* libcuda.so.1 to use, before `device` decides */
 	const char *a_version, *a_commit, *b_version, *b_commit;
@@ -36,6 +40,16 @@ struct replay_options {
 };
 
 #define REPLAY_MAX_REPEATS 1000u
+
+/* replay_options.trials: a bit an enum trial_kind. */
+#define TRIALS_POISON       (1u << TRIAL_POISON)
+#define TRIALS_PERTURBED    (1u << TRIAL_PERTURBED)
+#define TRIALS_EXACT        (1u << TRIAL_EXACT_INTEGER)
+#define TRIALS_BACK_TO_BACK (1u << TRIAL_BACK_TO_BACK)
+#define TRIALS_ALL          (TRIALS_POISON | TRIALS_PERTURBED | TRIALS_EXACT | TRIALS_BACK_TO_BACK)
+
+/* "all", "none", or kinds with commas between: "poison,perturbed". -EINVAL for another word. */
+int replay_trials_parse(const char *text, uint32_t *trials);
 
 /* What happened, for the summary line. */
 struct replay_summary {

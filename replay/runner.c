@@ -316,16 +316,18 @@ static void note_failure(struct runner *r, struct outcome *out, CUresult result,
 		r->lost = true;
 }
 
-static int prepare(struct runner *r, const struct ready *ready, const struct byteset *poison,
-		   uint8_t fill, struct error *err)
+static int prepare(struct runner *r, const struct ready *ready, const struct setting *s,
+		   struct error *err)
 {
 	int rc = memory_restore(&r->memory, err);
 
-	if (!rc && poison)
-		rc = memory_fill(&r->memory, poison, fill, err);
+	if (!rc && s->poison)
+		rc = memory_fill(&r->memory, s->poison, s->fill, err);
+	if (!rc && s->change)
+		rc = memory_change(&r->memory, s->change, err);
 	for (size_t i = 0; !rc && i < ready->bound->scratch_count; i++) {
-		CUresult result = r->driver.cuMemsetD8_v2(ready->scratch[i], poison ? fill : 0,
-							  ready->bound->scratch[i].bytes);
+		CUresult result = r->driver.cuMemsetD8_v2(
+			ready->scratch[i], s->poison ? s->fill : 0, ready->bound->scratch[i].bytes);
 		if (result != CUDA_SUCCESS)
 			rc = driver_failed(r, result, err, "scratch memory");
 	}
@@ -339,20 +341,21 @@ static int prepare(struct runner *r, const struct ready *ready, const struct byt
 }
 
 /* Launches and waits. The outcome says how that went; no snapshot yet. */
-static int launch_and_wait(struct runner *r, const struct ready *ready, struct outcome *out,
-			   struct error *err)
+static int launch_and_wait(struct runner *r, const struct ready *ready, uint32_t launches,
+			   struct outcome *out, struct error *err)
 {
 	const struct bound *b = ready->bound;
 	bool attributes = b->attribute_count || b->cooperative;
 	uint64_t began = monotonic_ns();
-	CUresult result;
+	CUresult result = CUDA_SUCCESS;
 	float ms = 0;
 
 	if (attributes && !r->driver.cuLaunchKernelEx)
 		return error_set(err, ENOTSUP, ERROR_NO_OFFSET,
 				 "the driver has no cuLaunchKernelEx for this launch's attributes");
 	r->driver.cuEventRecord(r->start, r->stream);
-	result = attributes ? launch_with_attributes(r, ready) : launch_plain(r, ready);
+	for (uint32_t i = 0; result == CUDA_SUCCESS && i < (launches ? launches : 1); i++)
+		result = attributes ? launch_with_attributes(r, ready) : launch_plain(r, ready);
 	if (result != CUDA_SUCCESS) {
 		note_failure(r, out, result, TRIAL_STATUS_LAUNCH_ERROR);
 		if (r->lost) /* a device that runs launches at once reports the fault here */
@@ -370,25 +373,26 @@ static int launch_and_wait(struct runner *r, const struct ready *ready, struct o
 }
 
 int runner_launch(struct runner *r, const struct ready *ready, const struct moment *when,
-		  const struct byteset *poison, uint8_t fill, struct outcome *out,
-		  struct error *err)
+		  const struct setting *setting, struct outcome *out, struct error *err)
 {
+	static const struct setting plain = {0};
+	const struct setting *s = setting ? setting : &plain;
 	int rc;
 
 	*out = (struct outcome){0};
 	runner_step(r, PHASE_SETUP, when->side, when->kind, when->index, when->setup_seconds);
-	rc = prepare(r, ready, poison, fill, err);
+	rc = prepare(r, ready, s, err);
 	if (rc)
 		return rc;
 	runner_step(r, when->phase, when->side, when->kind, when->index, when->seconds);
-	rc = launch_and_wait(r, ready, out, err);
+	rc = launch_and_wait(r, ready, s->launches, out, err);
 	runner_step(r, PHASE_SETUP, when->side, when->kind, when->index, when->setup_seconds);
 	if (rc || out->status != TRIAL_STATUS_OK)
 		return rc;
 	rc = snapshot_init(&out->after, r->memory.contents);
 	if (rc)
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for a snapshot");
-	rc = memory_read(&r->memory, &out->after, err);
+	rc = memory_read(&r->memory, s->read, &out->after, err);
 	if (rc)
 		outcome_free(out);
 	return rc;

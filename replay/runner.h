@@ -21,7 +21,8 @@ enum phase {
 	PHASE_A,      /* A on recorded contents */
 	PHASE_PROBE,  /* A with everything poisoned that it may write */
 	PHASE_POISON, /* A with its outputs poisoned */
-	PHASE_B       /* B, plain or poisoned */
+	PHASE_B,      /* B, plain or poisoned */
+	PHASE_FURTHER /* A or B on changed inputs, or launched several times */
 };
 
 struct loaded_module {
@@ -90,15 +91,23 @@ struct moment {
 	double seconds, setup_seconds;
 };
 
+/* What differs from a plain run; all zero: nothing does. */
+struct setting {
+	const struct byteset *poison; /* filled with `fill` before the launch */
+	uint8_t fill;
+	const struct change *change;
+	uint32_t launches;          /* in a row, nothing restored between; 0: one */
+	const struct byteset *read; /* only chunks of these bytes are read back */
+};
+
 /*
- * Restores memory, poisons `poison` (may be NULL) with `fill`, launches, waits, reads back, and
+ * Restores memory, prepares it as `setting` (may be NULL) says, launches, waits, reads back, and
  * tells the parent when the launch begins and ends. *out is filled and owned by the caller
  * (outcome_free). Failing launches are outcomes, not errors; an error (-errno, err) means that the
  * device or host could not do its part.
  */
 int runner_launch(struct runner *r, const struct ready *ready, const struct moment *when,
-		  const struct byteset *poison, uint8_t fill, struct outcome *out,
-		  struct error *err);
+		  const struct setting *setting, struct outcome *out, struct error *err);
 void outcome_free(struct outcome *o);
 
 /*

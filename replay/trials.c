@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The trials of one case, in the worker: what A writes, fidelity, repeats and poison of A and B. */
 #include "replay/trials.h"
+#include "replay/trial_state.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,38 +9,17 @@
 
 #include "lib/base.h"
 #include "replay/fidelity.h"
-#include "replay/written.h"
 
 #define SETUP_SECONDS     60.0 /* on top of the copies */
 #define PROBE_SECONDS     5.0  /* of a probing launch, on top of 50 times A's plain one */
 #define SETUP_BYTES_A_SEC 1e8  /* slowest copy we wait for */
-
-/* One side's plain repeats. */
-struct runs {
-	struct outcome *items;
-	size_t count, capacity;
-	struct byteset noise; /* bytes at which they differ from the first */
-};
-
-struct trials {
-	struct runner *r;
-	const struct replay_case *c;
-	enum caution caution;
-	struct contents contents;
-	struct ready base, a, b;
-	struct runs a_runs, b_runs, base_runs;
-	struct written written;
-	struct outcome a_poison[2];
-	char void_reason[2][160]; /* why a poison pattern says nothing */
-	bool extents_sent;
-};
 
 static double setup_seconds(const struct trials *t)
 {
 	return SETUP_SECONDS + (double)ranges_bytes(&t->contents.pieces) / SETUP_BYTES_A_SEC;
 }
 
-static struct moment moment(const struct trials *t, enum phase phase, enum side side,
+struct moment trials_moment(const struct trials *t, enum phase phase, enum side side,
 			    enum trial_kind kind, uint32_t index)
 {
 	return (struct moment){.phase = phase,
@@ -81,6 +61,7 @@ static void send_extents(struct trials *t)
 
 	packet_clear(p);
 	packet_put_u64(p, e->count);
+	packet_put_hash(p, t->inputs);
 	for (size_t i = 0; i < e->count; i++) {
 		packet_put_u64(p, e->items[i].address);
 		packet_put_u64(p, e->items[i].size);
@@ -92,14 +73,6 @@ static void send_extents(struct trials *t)
 	t->extents_sent = true;
 }
 
-struct trial_note {
-	enum side side;
-	enum trial_kind kind;
-	uint32_t index;
-	uint64_t stray_bytes, stray_address;
-	uint64_t unwritten_bytes, unwritten_address;
-};
-
 static void count_first(const struct byteset *s, uint64_t *bytes, uint64_t *address)
 {
 	uint64_t cursor = 0;
@@ -110,7 +83,7 @@ static void count_first(const struct byteset *s, uint64_t *bytes, uint64_t *addr
 }
 
 /* Sends one trial with its contents, if it went well. */
-static int send_trial(struct trials *t, const struct trial_note *n, const struct outcome *o)
+int trials_send(struct trials *t, const struct trial_note *n, const struct outcome *o)
 {
 	struct packet *p = &t->r->packet;
 	const struct extents *e = &t->written.extents;
@@ -131,6 +104,9 @@ static int send_trial(struct trials *t, const struct trial_note *n, const struct
 	packet_put_u64(p, n->stray_address);
 	packet_put_u64(p, n->unwritten_bytes);
 	packet_put_u64(p, n->unwritten_address);
+	packet_put_f64(p, n->step);
+	packet_put_u64(p, n->seed);
+	packet_put_u64(p, n->launches);
 	packet_put_u64(p, whole ? e->count : 0);
 	packet_put_bytes(p, keys.data, keys.size);
 	packet_free(&keys);
@@ -140,14 +116,14 @@ static int send_trial(struct trials *t, const struct trial_note *n, const struct
 }
 
 /* A trial that ended badly or says nothing: no contents. */
-static int send_status(struct trials *t, enum side side, enum trial_kind kind, uint32_t index,
+int trials_send_status(struct trials *t, enum side side, enum trial_kind kind, uint32_t index,
 		       enum trial_status status, const char *reason)
 {
 	struct trial_note n = {.side = side, .kind = kind, .index = index};
 	struct outcome o = {.status = status};
 
 	snprintf(o.reason, sizeof(o.reason), "%s", reason);
-	return send_trial(t, &n, &o);
+	return trials_send(t, &n, &o);
 }
 
 /* Bytes changed outside the extents. */
@@ -168,11 +144,11 @@ static int find_stray(struct trials *t, const struct outcome *o, struct trial_no
 	return rc;
 }
 
-static int send_ok(struct trials *t, struct trial_note *n, const struct outcome *o)
+int trials_send_whole(struct trials *t, struct trial_note *n, const struct outcome *o)
 {
 	int rc = find_stray(t, o, n);
 
-	return rc ? rc : send_trial(t, n, o);
+	return rc ? rc : trials_send(t, n, o);
 }
 
 /* ---- plain repeats ---- */
@@ -209,9 +185,10 @@ static int repeat(struct trials *t, struct runs *x, const struct ready *ready, e
 		  enum side side, size_t wanted, struct outcome *failed, struct error *err)
 {
 	while (x->count < wanted && !t->r->parent_gone) {
-		struct moment when = moment(t, phase, side, TRIAL_REPEAT, (uint32_t)x->count);
+		struct moment when =
+			trials_moment(t, phase, side, TRIAL_REPEAT, (uint32_t)x->count);
 		struct outcome o;
-		int rc = runner_launch(t->r, ready, &when, NULL, 0, &o, err);
+		int rc = runner_launch(t->r, ready, &when, NULL, &o, err);
 
 		if (rc)
 			return rc;
@@ -231,7 +208,7 @@ static int ship_runs(struct trials *t, struct runs *x, enum side side, size_t fr
 {
 	for (size_t i = from; i < x->count; i++) {
 		struct trial_note n = {.side = side, .kind = TRIAL_REPEAT, .index = (uint32_t)i};
-		int rc = send_ok(t, &n, &x->items[i]);
+		int rc = trials_send_whole(t, &n, &x->items[i]);
 
 		if (rc)
 			return rc;
@@ -247,7 +224,8 @@ static int poisoned_run(void *data, const struct byteset *poison, unsigned patte
 {
 	struct trials *t = data;
 	struct moment when =
-		moment(t, probe ? PHASE_PROBE : PHASE_POISON, SIDE_A, TRIAL_POISON, pattern);
+		trials_moment(t, probe ? PHASE_PROBE : PHASE_POISON, SIDE_A, TRIAL_POISON, pattern);
+	struct setting setting = {.poison = poison, .fill = POISON_BYTE(pattern)};
 	struct outcome o;
 	int rc;
 
@@ -258,7 +236,7 @@ static int poisoned_run(void *data, const struct byteset *poison, unsigned patte
 		if (enough < when.seconds)
 			when.seconds = enough;
 	}
-	rc = runner_launch(t->r, &t->a, &when, poison, POISON_BYTE(pattern), &o, err);
+	rc = runner_launch(t->r, &t->a, &when, &setting, &o, err);
 	if (rc)
 		return rc;
 	if (o.status != TRIAL_STATUS_OK) {
@@ -342,6 +320,7 @@ static int judge(struct trials *t, const struct runs *runs)
 			snprintf(reason + strlen(reason), sizeof(reason) - strlen(reason), "%s%s",
 				 reason[0] ? "; " : "", t->written.note);
 		send_case(t, fidelity, reason);
+		t->judged = fidelity == FIDELITY_FAITHFUL || fidelity == FIDELITY_NONDETERMINISTIC;
 	}
 	free(repeats);
 	ranges_free(&scratch);
@@ -360,7 +339,10 @@ static int poison_a(struct trials *t, struct error *err)
 		struct byteset differ = {0};
 		int rc;
 
-		if (t->caution == CAUTION_NO_POISON)
+		if (!(t->r->options->trials & TRIALS_POISON))
+			snprintf(t->void_reason[k], sizeof(t->void_reason[k]),
+				 "not asked for (--trials)");
+		else if (t->caution == CAUTION_NO_POISON)
 			snprintf(t->void_reason[k], sizeof(t->void_reason[k]),
 				 "A fails or hangs on poisoned outputs");
 		else if (byteset_is_empty(poison))
@@ -396,10 +378,10 @@ static int ship_poison_a(struct trials *t)
 		int rc;
 
 		if (t->void_reason[k][0])
-			rc = send_status(t, SIDE_A, TRIAL_POISON, k, TRIAL_STATUS_VOID,
-					 t->void_reason[k]);
+			rc = trials_send_status(t, SIDE_A, TRIAL_POISON, k, TRIAL_STATUS_VOID,
+						t->void_reason[k]);
 		else
-			rc = send_ok(t, &n, &t->a_poison[k]);
+			rc = trials_send_whole(t, &n, &t->a_poison[k]);
 		if (rc)
 			return rc;
 	}
@@ -430,16 +412,16 @@ static int poison_b(struct trials *t, struct error *err)
 
 	for (unsigned k = 0; !rc && k < 2; k++) {
 		struct trial_note n = {.side = SIDE_B, .kind = TRIAL_POISON, .index = k};
-		struct moment when = moment(t, PHASE_B, SIDE_B, TRIAL_POISON, k);
+		struct moment when = trials_moment(t, PHASE_B, SIDE_B, TRIAL_POISON, k);
+		struct setting setting = {.poison = &t->written.poisonable, .fill = POISON_BYTE(k)};
 		struct outcome o;
 
 		if (t->void_reason[k][0]) {
-			rc = send_status(t, SIDE_B, TRIAL_POISON, k, TRIAL_STATUS_VOID,
-					 t->void_reason[k]);
+			rc = trials_send_status(t, SIDE_B, TRIAL_POISON, k, TRIAL_STATUS_VOID,
+						t->void_reason[k]);
 			continue;
 		}
-		rc = runner_launch(t->r, &t->b, &when, &t->written.poisonable, POISON_BYTE(k), &o,
-				   err);
+		rc = runner_launch(t->r, &t->b, &when, &setting, &o, err);
 		if (rc)
 			break;
 		if (o.status == TRIAL_STATUS_OK) {
@@ -447,9 +429,9 @@ static int poison_b(struct trials *t, struct error *err)
 			if (!rc && k)
 				count_first(&still, &n.unwritten_bytes, &n.unwritten_address);
 			if (!rc)
-				rc = send_ok(t, &n, &o);
+				rc = trials_send_whole(t, &n, &o);
 		} else {
-			rc = send_trial(t, &n, &o);
+			rc = trials_send(t, &n, &o);
 		}
 		outcome_free(&o);
 		if (t->r->lost)
@@ -478,7 +460,7 @@ static void a_failed(struct trials *t, const struct outcome *o, size_t index)
 {
 	if (!t->extents_sent)
 		send_extents(t);
-	send_status(t, SIDE_A, TRIAL_REPEAT, (uint32_t)index, o->status, o->reason);
+	trials_send_status(t, SIDE_A, TRIAL_REPEAT, (uint32_t)index, o->status, o->reason);
 	give_up(t, FIDELITY_UNFAITHFUL, "A fails in replay: ", o->reason);
 }
 
@@ -497,8 +479,8 @@ static int more_of_a(struct trials *t, struct error *err)
 	int rc = repeat(t, &t->a_runs, &t->a, PHASE_A, SIDE_A, extra_repeats(t), &failed, err);
 
 	if (rc == 1) {
-		send_status(t, SIDE_A, TRIAL_REPEAT, (uint32_t)t->a_runs.count, failed.status,
-			    failed.reason);
+		trials_send_status(t, SIDE_A, TRIAL_REPEAT, (uint32_t)t->a_runs.count,
+				   failed.status, failed.reason);
 		outcome_free(&failed);
 		return 1;
 	}
@@ -529,6 +511,41 @@ static int base_runs(struct trials *t, const struct runs **out, struct error *er
 	}
 	*out = &t->base_runs;
 	return rc;
+}
+
+/*
+ * What the launch sees: its parameters without hidden scratch, and all restored memory without the
+ * bytes that it only writes, so that configs of one sweep get the same.
+ */
+static int inputs_identity(struct hash128 *out, const struct replay_case *c,
+			   const struct contents *contents, const struct byteset *only_written)
+{
+	_cleanup_free_ uint8_t *masked = malloc(CHUNK_BYTES);
+	struct packet p = {0};
+
+	if (!masked)
+		return -ENOMEM;
+	for (size_t i = 0; i < c->base.layout_count; i++) {
+		const struct record_param *x = &c->base.layout[i];
+		bool hidden = false;
+
+		for (size_t k = 0; k < c->base.scratch_count; k++)
+			hidden |= c->base.scratch[k].offset == x->offset;
+		if (!hidden && (uint64_t)x->offset + x->size <= c->base.params_bytes)
+			packet_put_bytes(&p, c->base.params + x->offset, x->size);
+	}
+	for (size_t i = 0; i < contents->chunks; i++) {
+		const uint64_t *words = only_written->words[i];
+		const uint8_t *data = contents_chunk(contents, i);
+
+		for (size_t k = 0; words && k < CHUNK_BYTES; k++)
+			masked[k] = words[k / 64] >> k % 64 & 1 ? 0 : data[k];
+		packet_put_u64(&p, byteset_address(only_written, i));
+		packet_put_hash(&p, hash_bytes(words ? masked : data, CHUNK_BYTES));
+	}
+	*out = hash_bytes(p.data, p.size);
+	packet_free(&p);
+	return p.bad ? -ENOMEM : 0;
 }
 
 /*
@@ -565,6 +582,9 @@ static int run_a(struct trials *t, struct error *err)
 		return 2;
 	if (rc)
 		return rc;
+	rc = inputs_identity(&t->inputs, t->c, &t->contents, &t->written.poisonable);
+	if (rc)
+		return error_set(err, -rc, ERROR_NO_OFFSET, "no memory for the inputs' identity");
 	send_extents(t);
 	rc = ship_runs(t, &t->a_runs, SIDE_A, 0);
 	if (!rc)
@@ -586,8 +606,8 @@ static int run_b(struct trials *t, struct error *err)
 	if (rc == -ENOMEM)
 		return rc;
 	if (rc) {
-		rc = send_status(t, SIDE_B, TRIAL_REPEAT, 0, TRIAL_STATUS_LAUNCH_ERROR,
-				 err->message);
+		rc = trials_send_status(t, SIDE_B, TRIAL_REPEAT, 0, TRIAL_STATUS_LAUNCH_ERROR,
+					err->message);
 		return rc;
 	}
 	rc = repeat(t, &t->b_runs, &t->b, PHASE_B, SIDE_B, t->r->options->repeats, &failed, err);
@@ -596,8 +616,8 @@ static int run_b(struct trials *t, struct error *err)
 	if (ship_runs(t, &t->b_runs, SIDE_B, 0))
 		return -ENOMEM;
 	if (rc == 1) {
-		rc = send_status(t, SIDE_B, TRIAL_REPEAT, (uint32_t)t->b_runs.count, failed.status,
-				 failed.reason);
+		rc = trials_send_status(t, SIDE_B, TRIAL_REPEAT, (uint32_t)t->b_runs.count,
+					failed.status, failed.reason);
 		outcome_free(&failed);
 		return rc;
 	}
@@ -606,7 +626,10 @@ static int run_b(struct trials *t, struct error *err)
 		if (rc)
 			return rc < 0 ? rc : 0;
 	}
-	return poison_b(t, err);
+	rc = poison_b(t, err);
+	if (rc || t->r->lost || !t->judged)
+		return rc;
+	return trials_further(t, err);
 }
 
 static int open_case(struct trials *t, struct error *err)

@@ -85,13 +85,14 @@ int verb_diff(const struct verb *verb, int argc, char **argv)
 {
 	struct verdict_options v = VERDICT_OPTIONS_DEFAULT;
 	struct replay_options o;
-	const char *device = "auto";
+	const char *device = "auto", *trials = "all";
+	__attribute__((cleanup(option_texts_free))) struct option_texts dtypes = {0};
 	char **operands;
 	int count, status;
 
 	replay_options_init(&o);
 	const struct option_row rows[] = {
-		REPLAY_OPTION_ROWS(o, device),
+		REPLAY_OPTION_ROWS(o, device, trials, dtypes),
 		{OPTION_TEXT, "output", 'o', "FILE",
 		 "keep the result, for kernelab analyze; must not exist", &o.result},
 		VERDICT_OPTION_ROWS(v),
@@ -104,6 +105,14 @@ int verb_diff(const struct verb *verb, int argc, char **argv)
 		log_error("%s: --device %s: auto, gpu or soft", verb->name, device);
 		return verb->usage_status;
 	}
+	if (replay_trials_parse(trials, &o.trials)) {
+		log_error("%s: --trials %s: all, none, or a list of poison, perturbed, "
+			  "exact-integer, back-to-back",
+			  verb->name, trials);
+		return verb->usage_status;
+	}
+	o.dtypes = dtypes.items;
+	o.dtype_count = dtypes.count;
 	if (!count || !o.b) {
 		log_error("%s: %s; see kernelab diff --help", verb->name,
 			  !count ? "no BUNDLE given" : "no source of side B given (--b)");

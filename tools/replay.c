@@ -30,13 +30,14 @@ int verb_replay(const struct verb *verb, int argc, char **argv)
 	struct replay_options o;
 	struct replay_summary summary;
 	struct error err;
-	const char *device = "auto";
+	const char *device = "auto", *trials = "all";
+	__attribute__((cleanup(option_texts_free))) struct option_texts dtypes = {0};
 	char **operands;
 	int count, status, rc;
 
 	replay_options_init(&o);
 	const struct option_row rows[] = {
-		REPLAY_OPTION_ROWS(o, device),
+		REPLAY_OPTION_ROWS(o, device, trials, dtypes),
 		{OPTION_TEXT, "output", 'o', "FILE", "result to write; must not exist", &o.result},
 		{OPTION_FLAG, "dry-run", 'n', NULL, "list what would run, and run nothing",
 		 &o.dry_run},
@@ -49,6 +50,14 @@ int verb_replay(const struct verb *verb, int argc, char **argv)
 		log_error("replay: --device %s: auto, gpu or soft", device);
 		return verb->usage_status;
 	}
+	if (replay_trials_parse(trials, &o.trials)) {
+		log_error("%s: --trials %s: all, none, or a list of poison, perturbed, "
+			  "exact-integer, back-to-back",
+			  verb->name, trials);
+		return verb->usage_status;
+	}
+	o.dtypes = dtypes.items;
+	o.dtype_count = dtypes.count;
 	if (!count || !o.b || (!o.result && !o.dry_run)) {
 		log_error("replay: %s; see kernelab replay --help",
 			  !count ? "no BUNDLE given"

@@ -6,10 +6,10 @@
 #include "replay/replay.h"
 #include "tools/options.h"
 
-/* Rows for options_parse. o: struct replay_options; device: const char *, for replay_device_parse.
- */
+/* Rows for options_parse. o: struct replay_options; device and trials: const char *,
+ * for replay_device_parse and replay_trials_parse; dtypes: struct option_texts. */
 // clang-format off
-#define REPLAY_OPTION_ROWS(o, device)                                                              \
+#define REPLAY_OPTION_ROWS(o, device, trials, dtypes)                                                              \
 	{OPTION_TEXT, "b", 'b', "SOURCE",                                                          \
 	 "kernels of side B: recorded, a bundle, a folder of bundles or cubins, ptxas:PATH[,flag]", \
 	 &(o).b},                                                                                  \
@@ -24,6 +24,11 @@
 	 &(o).repeats},                                                                            \
 	{OPTION_COUNT, "repeats-max", 0, "N", "runs of A where A or B varies; default 20",         \
 	 &(o).repeats_max},                                                                        \
+	{OPTION_TEXT, "trials", 0, "LIST",                                                         \
+	 "all, none, or of: poison,perturbed,exact-integer,back-to-back; default all",              \
+	 &(trials)},                                                                                \
+	{OPTION_TEXTS, "dtype", 0, "KERNEL.ARG=TYPE",                                              \
+	 "what an argument points to, e.g. matmul.c=bf16; may be repeated", &(dtypes)},            \
 	{OPTION_SECONDS, "timeout", 0, "SECONDS", "limit of one launch; default 60",               \
 	 &(o).timeout_s},                                                                          \
 	{OPTION_TEXT, "device", 0, "WHICH", "auto, gpu or soft; default auto", &(device)},         \

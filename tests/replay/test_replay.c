@@ -100,12 +100,14 @@ static const struct record_trial *trial(enum side side, enum trial_kind kind, ui
 	return NULL;
 }
 
+/* Repeats and poison. */
 static size_t count_trials(enum side side)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < result->trials.count; i++)
-		n += result->trials.items[i].side == side;
+		n += result->trials.items[i].side == side &&
+		     result->trials.items[i].kind <= TRIAL_POISON;
 	return n;
 }
 
@@ -179,7 +181,8 @@ static void a_against_a_is_equal(void **state)
 		assert_int_equal(t->status, TRIAL_STATUS_OK);
 		assert_int_equal(t->stray_bytes, 0);
 		assert_int_equal(t->unwritten_bytes, 0);
-		assert_true(same_contents(t, &result->trials.items[0]));
+		if (t->kind <= TRIAL_POISON || t->kind == TRIAL_BACK_TO_BACK)
+			assert_true(same_contents(t, &result->trials.items[0]));
 	}
 	assert_true(value(&result->trials.items[0], 999) == 1001.0f);
 	assert_int_equal(summary.faithful, 1);
@@ -187,6 +190,122 @@ static void a_against_a_is_equal(void **state)
 	if (result->devices.items[0].software)
 		assert_string_equal(bundle_fact(result, "replay.level"),
 				    "PTX level: ptxas not executed");
+}
+
+/* y = 2 x moves with x by 2^-24 of it, in some direction; the four runs differ, A and B do not. */
+static void perturbed_inputs_move_the_output(void **state)
+{
+	replay(&(struct fixture){.path = a_path}, NULL);
+	check_extent(check_case(FIDELITY_FAITHFUL), 0);
+	for (uint32_t k = 0; k < 4; k++) {
+		const struct record_trial *a = trial(SIDE_A, TRIAL_PERTURBED, k);
+		size_t up = 0, down = 0;
+
+		assert_int_equal(a->status, TRIAL_STATUS_OK);
+		assert_true(a->step == 0x1p-24);
+		assert_true(same_contents(a, trial(SIDE_B, TRIAL_PERTURBED, k)));
+		for (uint32_t other = 0; other < k; other++)
+			assert_false(same_contents(a, trial(SIDE_A, TRIAL_PERTURBED, other)));
+		for (uint32_t i = 1; i < FIXTURE_ELEMENTS; i++) {
+			double plain = (double)value(trial(SIDE_A, TRIAL_REPEAT, 0), i);
+			double moved = (double)value(a, i) / plain - 1;
+
+			assert_true(moved >= -0x1p-23 && moved <= 0x1p-23);
+			up += moved > 0;
+			down += moved < 0;
+		}
+		assert_in_range(up, 250, 500); /* of 999, three in four move */
+		assert_in_range(down, 250, 500);
+	}
+}
+
+static void integers_stay_exact(void **state)
+{
+	const struct record_trial *a;
+
+	replay(&(struct fixture){.path = a_path},
+	       &(struct fixture){.path = b_path, .recorded = BODY_OTHER, .no_data = true});
+	a = trial(SIDE_A, TRIAL_EXACT_INTEGER, 0);
+	assert_int_equal(a->status, TRIAL_STATUS_OK);
+	for (uint32_t i = 0; i < FIXTURE_ELEMENTS; i++) {
+		float y = value(a, i);
+
+		assert_true(y == 0 || y == 2 || y == 4 || y == 6 || y == 8 || y == 10 || y == 12 ||
+			    y == 14);
+		assert_true(value(trial(SIDE_B, TRIAL_EXACT_INTEGER, 0), i) == y + y / 2);
+	}
+}
+
+/* y = 2 x + y: four launches add 2 x four times. */
+static void in_place_kernels_run_in_a_row(void **state)
+{
+	const struct record_trial *a;
+
+	replay(&(struct fixture){.path = a_path, .recorded = BODY_READS}, NULL);
+	a = trial(SIDE_A, TRIAL_BACK_TO_BACK, 0);
+	assert_int_equal(a->launches, 4);
+	assert_true(value(a, 999) == 4 * value(trial(SIDE_A, TRIAL_REPEAT, 0), 999));
+	assert_int_equal(a->stray_bytes, 0);
+	assert_true(same_contents(a, trial(SIDE_B, TRIAL_BACK_TO_BACK, 0)));
+}
+
+/* The same memory and scalars give the same identity, whatever the outputs held. */
+static void inputs_have_an_identity(void **state)
+{
+	struct hash128 first;
+
+	replay(&(struct fixture){.path = a_path}, NULL);
+	first = result->cases.items[0].inputs;
+	assert_false(hash_is_zero(first));
+	close_result(NULL);
+	replay(&(struct fixture){.path = a_path, .stale = true}, NULL);
+	assert_true(hash_equal(first, result->cases.items[0].inputs));
+	close_result(NULL);
+	replay(&(struct fixture){.path = a_path, .recorded = BODY_READS}, NULL);
+	first = result->cases.items[0].inputs;
+	close_result(NULL);
+	replay(&(struct fixture){.path = a_path, .recorded = BODY_READS, .stale = true}, NULL);
+	assert_false(hash_equal(first, result->cases.items[0].inputs)); /* read as well */
+}
+
+static void trials_and_types_are_options(void **state)
+{
+	const char *types[] = {"k.X=bf16", "k.Y=i32"};
+	struct replay_options o;
+	uint32_t trials;
+
+	fixture_write(&(struct fixture){.path = a_path});
+	replay_options_init(&o);
+	o.b = "recorded";
+	o.trials = TRIALS_PERTURBED;
+	o.dtypes = types;
+	o.dtype_count = 1;
+	assert_int_equal(run(&o), 0);
+	open_result();
+	assert_int_equal(result->trials.count, 6 + 4 + 8);
+	assert_int_equal(trial(SIDE_A, TRIAL_POISON, 0)->status, TRIAL_STATUS_VOID);
+	assert_int_equal(result->cases.items[0].extents.items[0].dtype, DTYPE_F32);
+	assert_true(trial(SIDE_A, TRIAL_PERTURBED, 0)->step == 0x1p-8);
+	close_result(NULL);
+	types[0] = "k.X=i32";
+	o.dtype_count = 2;
+	assert_int_equal(run(&o), 0);
+	open_result();
+	assert_int_equal(trial(SIDE_A, TRIAL_PERTURBED, 0)->status, TRIAL_STATUS_VOID);
+	assert_int_equal(result->cases.items[0].extents.items[0].dtype, DTYPE_I32);
+	close_result(NULL);
+	types[0] = "k.Z=bf16";
+	assert_int_equal(run(&o), -EINVAL);
+	types[0] = "k.Y=bf17";
+	assert_int_equal(run(&o), -EINVAL);
+	assert_int_equal(replay_trials_parse("all", &trials), 0);
+	assert_int_equal(trials, TRIALS_ALL);
+	assert_int_equal(replay_trials_parse("poison,back-to-back", &trials), 0);
+	assert_int_equal(trials, TRIALS_POISON | TRIALS_BACK_TO_BACK);
+	assert_int_equal(replay_trials_parse("none", &trials), 0);
+	assert_int_equal(trials, 0);
+	assert_int_equal(replay_trials_parse("poison,", &trials), -EINVAL);
+	assert_int_equal(replay_trials_parse("poisons", &trials), -EINVAL);
 }
 
 static void different_values_are_kept(void **state)
@@ -536,6 +655,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(a_against_a_is_equal),
+		T(perturbed_inputs_move_the_output),
+		T(integers_stay_exact),
+		T(in_place_kernels_run_in_a_row),
+		T(inputs_have_an_identity),
+		T(trials_and_types_are_options),
 		T(different_values_are_kept),
 		T(skipped_elements_are_unwritten),
 		T(writes_elsewhere_are_stray),

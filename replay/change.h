@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* Changed inputs: float elements moved by a small relative step, or replaced by small integers. */
+#ifndef REPLAY_CHANGE_H
+#define REPLAY_CHANGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "replay/byteset.h"
+#include "replay/extents.h"
+
+#define CHANGE_INTEGER_MAX 7 /* exact in every float type there is */
+
+enum change_kind { CHANGE_PERTURB, CHANGE_INTEGERS };
+
+/* Memory that a launch may read as floats. */
+struct float_input {
+	uint64_t base, size; /* bytes; base is the address of a whole element */
+	uint32_t dtype;
+};
+
+struct float_inputs {
+	struct float_input *items; /* sorted by base, disjoint */
+	size_t count, capacity;
+};
+
+/*
+ * Float elements behind the pointers (sorted): from each pointer of a float type to the next
+ * pointer of the same region, or the region's end. What lies behind the tensor is changed with it:
+ * the launch does not read it. Free items. 0 or -ENOMEM.
+ */
+int float_inputs_find(struct float_inputs *out, const struct pointer *pointers, size_t count);
+
+/* Greatest unit roundoff among the float types of the pointers: the step h. 0 without any. */
+double float_step(const struct pointer *pointers, size_t count);
+
+/* 2^-(mantissa bits + 1); 0 for what is no float. */
+double dtype_roundoff(uint32_t dtype);
+
+struct change {
+	enum change_kind kind;
+	const struct float_inputs *inputs;
+	const struct byteset *keep; /* bytes that stay: what the launch only writes; or NULL */
+	double step;                /* CHANGE_PERTURB: relative */
+	uint64_t seed;
+};
+
+/*
+ * Changes the elements of a chunk at `address` (CHUNK_BYTES, its contents in data) in place.
+ * CHANGE_PERTURB: each element x becomes x (1 + h) or x (1 - h), rounded to one of the two
+ * neighbours with the probability that makes the mean step exact; direction and rounding are a hash
+ * of value and seed, so that equal values move together. Zeros, NaN, infinities and the greatest
+ * finite values (masks) stay. CHANGE_INTEGERS: each becomes an integer of 0 … CHANGE_INTEGER_MAX, a
+ * hash of its index and the seed. True if anything lies in the chunk that is to be changed.
+ */
+bool change_chunk(const struct change *c, size_t chunk, uint64_t address, uint8_t *data);
+
+/* Whether a chunk holds something to change. */
+bool change_touches(const struct change *c, uint64_t address);
+
+/* What the bits of a float element are. */
+enum float_class { FLOAT_FINITE, FLOAT_INFINITE, FLOAT_NAN };
+enum float_class float_class(uint32_t dtype, const void *element);
+/* The value of a finite float element. */
+double float_value(uint32_t dtype, const void *element);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* The trials of one case while they run, as trials.c and further.c share them. */
+#ifndef REPLAY_TRIAL_STATE_H
+#define REPLAY_TRIAL_STATE_H
+
+#include "replay/trials.h"
+#include "replay/written.h"
+
+/* One side's plain repeats. */
+struct runs {
+	struct outcome *items;
+	size_t count, capacity;
+	struct byteset noise; /* bytes at which they differ from the first */
+};
+
+struct trials {
+	struct runner *r;
+	const struct replay_case *c;
+	enum caution caution;
+	struct contents contents;
+	struct ready base, a, b;
+	struct runs a_runs, b_runs, base_runs;
+	struct written written;
+	struct outcome a_poison[2];
+	char void_reason[2][160]; /* why a poison pattern says nothing */
+	struct hash128 inputs;
+	bool extents_sent;
+	bool judged; /* the recorded kernel reproduced what was recorded */
+};
+
+/* What a TRIAL message says beside the outcome. */
+struct trial_note {
+	enum side side;
+	enum trial_kind kind;
+	uint32_t index;
+	uint64_t stray_bytes, stray_address;
+	uint64_t unwritten_bytes, unwritten_address;
+	double step;
+	uint64_t seed;
+	uint32_t launches;
+};
+
+/* What begins, with the time it may take. */
+struct moment trials_moment(const struct trials *t, enum phase phase, enum side side,
+			    enum trial_kind kind, uint32_t index);
+
+/* Sends one trial with its contents, if it went well. 0 or -ENOMEM, as the next two. */
+int trials_send(struct trials *t, const struct trial_note *n, const struct outcome *o);
+/* The same for a run that went well and was read back whole, with its stray bytes. */
+int trials_send_whole(struct trials *t, struct trial_note *n, const struct outcome *o);
+/* A trial that ended badly or says nothing: no contents. */
+int trials_send_status(struct trials *t, enum side side, enum trial_kind kind, uint32_t index,
+		       enum trial_status status, const char *reason);
+
+/*
+ * Trials on changed inputs and of several launches, on a case whose A and B ran. 0, or -errno with
+ * err. After r->lost some are missing.
+ */
+int trials_further(struct trials *t, struct error *err);
+
+#endif

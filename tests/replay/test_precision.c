@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* Roundoff on the way to each output, and exactness, of real kernels. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base.h"
+#include "replay/precision.h"
+
+static struct precision of_text(const char *ptx, const char *entry)
+{
+	struct precision p;
+	struct error err = {0};
+
+	if (precision_find(&p, ptx, strlen(ptx), entry, &err))
+		fail_msg("%s", err.message);
+	return p;
+}
+
+static struct precision of_kernel(const char *entry)
+{
+	_cleanup_free_ char *path =
+		text_format("%s/replay/%s.ptx", getenv("KERNELAB_TEST_DATA"), entry);
+	_cleanup_free_ char *ptx = NULL;
+	size_t size;
+
+	assert_int_equal(file_read_all(path, 1 << 24, &ptx, &size), 0);
+	return of_text(ptx, entry);
+}
+
+/* f32 sums of f16 products; the cast to f16 goes through shared memory, but is the last step. */
+static void a_matmul_sums_in_f32(void **state)
+{
+	struct precision p = of_kernel("matmul_k");
+
+	assert_true(p.exact);
+	assert_true(p.inner[2] == 0x1p-24);
+	assert_true(p.cast[2] == 0x1p-11);
+	assert_true(p.inner[0] == 0 && p.inner[1] == 0);
+}
+
+/* Shared memory serves the sums first and the cast output afterwards. */
+static void what_is_stored_later_is_not_read_before(void **state)
+{
+	struct precision p = of_kernel("layernorm_k");
+
+	assert_true(p.inner[3] == 0x1p-24);
+	assert_true(p.cast[3] == 0x1p-8);
+	assert_false(p.exact);
+}
+
+static void approximations_are_not_exact(void **state)
+{
+	assert_false(of_kernel("softmax_k").exact);
+	assert_true(of_kernel("softmax_k").inner[1] == 0x1p-24);
+	assert_true(of_kernel("atomic_k").exact);
+}
+
+#define KERNEL(body)                                                                            \
+	".visible .entry k(\n.param .u64 p0,\n.param .u64 p1\n)\n{\n.reg .f32 %f<9>;\n"         \
+	"ld.param.u64 %rd1, [p0];\nld.param.u64 %rd2, [p1];\nld.global.f32 %f1, [%rd1];\n" body \
+	"ret;\n}\n"
+
+/* A cast on the way, as of the probabilities in attention, counts. */
+static void casts_on_the_way_count(void **state)
+{
+	struct precision p = of_text(KERNEL("cvt.rn.bf16.f32 %rs1, %f1;\n"
+					    "cvt.f32.bf16 %f2, %rs1;\n"
+					    "add.f32 %f3, %f2, %f2;\n"
+					    "st.global.f32 [%rd2], %f3;\n"),
+				     "k");
+
+	assert_true(p.inner[1] == 0x1p-8);
+	assert_true(p.cast[1] == 0);
+	p = of_text(KERNEL("add.f16 %rs1, %rs2, %rs3;\nst.global.b16 [%rd2], %rs1;\n"), "k");
+	assert_true(p.inner[1] == 0x1p-11);
+	assert_false(p.exact);
+}
+
+static void constants_must_be_small_integers(void **state)
+{
+	assert_true(
+		of_text(KERNEL("mul.f32 %f2, %f1, 0f40000000;\nst.global.f32 [%rd2], %f2;\n"), "k")
+			.exact);
+	assert_false(
+		of_text(KERNEL("mul.f32 %f2, %f1, 0f3F000001;\nst.global.f32 [%rd2], %f2;\n"), "k")
+			.exact);
+}
+
+/* A loop carries shared memory from its end to its beginning. */
+static void loops_carry_shared_memory(void **state)
+{
+	struct precision p = of_text(KERNEL("$L_loop:\n"
+					    "ld.shared.b16 %rs2, [%r1];\n"
+					    "cvt.f32.bf16 %f2, %rs2;\n"
+					    "add.f32 %f3, %f3, %f2;\n"
+					    "cvt.rn.bf16.f32 %rs1, %f1;\n"
+					    "st.shared.b16 [%r1], %rs1;\n"
+					    "@%p1 bra $L_loop;\n"
+					    "st.global.f32 [%rd2], %f3;\n"),
+				     "k");
+
+	assert_true(p.inner[1] == 0x1p-8);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_matmul_sums_in_f32),
+		cmocka_unit_test(what_is_stored_later_is_not_read_before),
+		cmocka_unit_test(approximations_are_not_exact),
+		cmocka_unit_test(casts_on_the_way_count),
+		cmocka_unit_test(constants_must_be_small_integers),
+		cmocka_unit_test(loops_carry_shared_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
