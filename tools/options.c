@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "lib/base.h"
+#include "lib/count.h"
 
 static const struct option_row help_row = {OPTION_FLAG, "help", 'h', NULL, "print this help", NULL};
 
@@ -47,32 +48,6 @@ __attribute__((format(printf, 2, 3))) static int wrong(const struct verb *verb, 
 	return -EINVAL;
 }
 
-static int parse_count(const char *text, uint64_t *out)
-{
-	static const char suffixes[] = "KMGT";
-	unsigned long long value;
-	unsigned int shift = 0;
-	char *end;
-
-	if (*text < '0' || *text > '9')
-		return -EINVAL;
-	errno = 0;
-	value = strtoull(text, &end, 10);
-	if (errno)
-		return -errno;
-	if (*end) {
-		const char *suffix = strchr(suffixes, *end);
-
-		if (!suffix || end[1])
-			return -EINVAL;
-		shift = 10 * (unsigned int)(suffix - suffixes + 1);
-	}
-	if (shift && value >> (64 - shift))
-		return -ERANGE;
-	*out = (uint64_t)value << shift;
-	return 0;
-}
-
 static int texts_add(struct option_texts *t, const char *text)
 {
 	int r = array_reserve(&t->items, t->count, &t->capacity, sizeof(*t->items));
@@ -88,7 +63,7 @@ void option_texts_free(struct option_texts *t)
 	*t = (struct option_texts){0};
 }
 
-static int store(const struct verb *verb, const struct option_row *row, const char *value)
+int options_store(const struct verb *verb, const struct option_row *row, const char *value)
 {
 	char *end;
 	double seconds;
@@ -105,7 +80,7 @@ static int store(const struct verb *verb, const struct option_row *row, const ch
 			return wrong(verb, "out of memory");
 		return 0;
 	case OPTION_COUNT:
-		if (parse_count(value, row->target))
+		if (count_parse(value, row->target))
 			return wrong(verb, "option --%s needs a whole number, not '%s'", row->name,
 				     value);
 		return 0;
@@ -157,13 +132,13 @@ static int take_value(const struct verb *verb, const struct option_row *row, con
 	}
 	if (row->kind == OPTION_FLAG)
 		return attached ? wrong(verb, "option --%s takes no value", row->name)
-				: store(verb, row, NULL);
+				: options_store(verb, row, NULL);
 	if (!attached) {
 		if (c->next >= c->argc)
 			return wrong(verb, "option --%s needs %s", row->name, row->argument);
 		attached = c->argv[c->next++];
 	}
-	return store(verb, row, attached);
+	return options_store(verb, row, attached);
 }
 
 static int take_long(const struct verb *verb, const struct option_row *rows, const char *word,

@@ -52,6 +52,12 @@ enum options_outcome options_parse(const struct verb *verb, const struct option_
 				   char **argv, bool stop_at_operand, char ***operands,
 				   int *operand_count, int *status);
 
+/*
+ * Gives one option its value, as the command line would (value NULL: a flag that is given). Texts
+ * stay the caller's. 0, or -EINVAL after one line on stderr that names the option.
+ */
+int options_store(const struct verb *verb, const struct option_row *row, const char *value);
+
 void option_texts_free(struct option_texts *t);
 
 #endif
