@@ -13,6 +13,26 @@
 	V(ORIGIN_NAME, "KERNELAB_ORIGIN_NAME", "origin to note instead of the one found: test")   \
 	V(PER_CLASS, "KERNELAB_PER_CLASS",                                                        \
 	  "launches to record per config and shape class, default 1")                             \
+	V(KERNELS, "KERNELAB_KERNELS",                                                            \
+	  "record only kernels whose entry name matches (POSIX extended regular expression)")     \
+	V(EXCLUDE, "KERNELAB_EXCLUDE", "record no kernels whose entry name matches")              \
+	V(SKIP_LAUNCHES, "KERNELAB_SKIP_LAUNCHES",                                                \
+	  "launches of each kernel and shape class to let pass before any is recorded")           \
+	V(SAMPLE, "KERNELAB_SAMPLE",                                                              \
+	  "K[,FIRST[,FACTOR]]: later launches to record per config and shape class, default 0")   \
+	V(START_AFTER, "KERNELAB_START_AFTER", "30s or 1000 (launches): record nothing before")   \
+	V(STOP_AFTER, "KERNELAB_STOP_AFTER", "30s or 1000 (launches): record no launch after")    \
+	V(MAX_LAUNCHES, "KERNELAB_MAX_LAUNCHES", "launches that a process records at most")       \
+	V(MAX_BYTES, "KERNELAB_MAX_BYTES",                                                        \
+	  "size of a process's bundle after which no further launch is recorded")                 \
+	V(RANKS, "KERNELAB_RANKS",                                                                \
+	  "ranks to record contents of, e.g. 0,2-3; others record geometry and metadata only")    \
+	V(CONFIG, "KERNELAB_CONFIG", "kernelab capture: JSON file with long options")             \
+	V(CONTEXT, "KERNELAB_CONTEXT", "kernelab capture: file with answers about the model")     \
+	V(COMMIT, "KERNELAB_COMMIT", "commit of the compiler under test, for the bundles")        \
+	V(LABEL, "KERNELAB_LABEL", "name of the run in reports, for the bundles")                 \
+	V(DEVICE, "KERNELAB_DEVICE", "kernelab capture: auto, gpu or soft")                       \
+	V(FRESH_CACHE, "KERNELAB_FRESH_CACHE", "kernelab capture: 1: as --fresh-cache")           \
 	V(MAX_REGION, "KERNELAB_MAX_REGION",                                                      \
 	  "bytes; memory of a launch that is larger is recorded without contents, default 4 GiB") \
 	V(CACHE_ROOTS, "KERNELAB_CACHE_ROOTS",                                                    \

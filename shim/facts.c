@@ -55,7 +55,7 @@ int facts_put(struct bundle_writer *w, const char *name, const char *value, cons
 
 /* ---- RUN ---- */
 
-static int put_run(struct bundle_writer *w, const struct recorder_settings *settings)
+static int put_run(struct bundle_writer *w, const struct selection *settings)
 {
 	struct record_run run = {
 		.tool_version = KERNELAB_VERSION,
@@ -195,6 +195,22 @@ static int put_given(struct bundle_writer *w)
 	return r;
 }
 
+/* What a launcher set that does not run kernelab capture. */
+static int put_named(struct bundle_writer *w)
+{
+	static const struct {
+		enum environment_id id;
+		const char *fact;
+	} named[] = {{ENVIRONMENT_COMMIT, "compiler.commit"}, {ENVIRONMENT_LABEL, "run.label"}};
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < ARRAY_LENGTH(named); i++)
+		if (environment_get(named[i].id) && !facts_given(named[i].fact))
+			r = facts_put(w, named[i].fact, environment_get(named[i].id),
+				      environment_name(named[i].id));
+	return r;
+}
+
 /* ---- driver and program ---- */
 
 static int put_driver(struct bundle_writer *w)
@@ -214,12 +230,17 @@ static int put_driver(struct bundle_writer *w)
 	return r;
 }
 
-int facts_write_start(struct bundle_writer *w, const struct recorder_settings *settings)
+int facts_write_start(struct bundle_writer *w, const struct selection *settings)
 {
 	int r = put_run(w, settings);
 
 	if (r >= 0)
 		r = put_given(w);
+	if (r >= 0)
+		r = put_named(w);
+	if (r >= 0 && recorder_rank_left_out())
+		r = facts_put(w, "capture.rank", "without contents",
+			      "KERNELAB_RANKS does not name it: geometry and metadata only");
 	if (r >= 0)
 		r = put_environment(w);
 	if (r >= 0)

@@ -5,8 +5,7 @@
 
 #include "drv/entries.h"
 #include "kernelab/bundle.h"
-
-struct recorder_settings;
+#include "lib/selection.h"
 
 /* "RANK=3" of RANK, SLURM_PROCID or LOCAL_RANK, whichever is set to a number first; else NULL. */
 const char *facts_rank(void);
@@ -16,7 +15,7 @@ const char *facts_rank(void);
  * secret), driver, torch and triton versions as far as they are loaded, and the lines of
  * KERNELAB_FACTS. 0 or -errno. Caller holds load_lock; so for all below.
  */
-int facts_write_start(struct bundle_writer *w, const struct recorder_settings *settings);
+int facts_write_start(struct bundle_writer *w, const struct selection *settings);
 
 /* Versions that were not loaded at the start, and what the shim counted. Calls no driver. */
 int facts_write_end(struct bundle_writer *w);

@@ -154,9 +154,22 @@ static void write_image(struct image *image)
 
 /* ---- deciding ---- */
 
+/* An image with nothing to record stays out of the bundle: its names decide, once they are known.
+ */
+static bool name_wanted(const struct image *image, const char *entry)
+{
+	const struct selection *settings = recorder_settings();
+
+	if (!settings->has_kernels && !settings->has_exclude)
+		return true;
+	if (!entry && image->signature)
+		entry = image->signature->entry;
+	return entry && !selection_left_out(settings, entry);
+}
+
 void images_decide(struct image *image, const char *entry)
 {
-	const struct recorder_settings *settings = recorder_settings();
+	const struct selection *settings = recorder_settings();
 	const struct cache_file *files = image->cache.files;
 	struct origin_evidence evidence = {
 		.source = files[CACHE_SOURCE].data,
@@ -175,7 +188,7 @@ void images_decide(struct image *image, const char *entry)
 		image->origin = (enum origin)settings->origin_name;
 		image->origin_how = "KERNELAB_ORIGIN_NAME";
 	}
-	if (settings->origins & 1u << image->origin)
+	if (settings->origins & 1u << image->origin && name_wanted(image, entry))
 		write_image(image);
 }
 
@@ -205,6 +218,8 @@ static struct image *image_new(struct hash128 id, char *data, size_t size, enum 
 	source = &image->cache.files[CACHE_SOURCE];
 	if (!source->data)
 		source = &image->cache.files[CACHE_TTIR];
+	if (source->data)
+		tails_find_blocks(&image->blocks, source->data, source->size);
 	if (source->data &&
 	    signature_parse(&image->signature, source->data, source->size, NULL) < 0)
 		image->signature = NULL;

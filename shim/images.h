@@ -11,6 +11,7 @@
 #include "kernelab/bundle.h"
 #include "lib/signature.h"
 #include "shim/cache.h"
+#include "shim/tails.h"
 
 struct image {
 	struct hash128 id;
@@ -24,6 +25,7 @@ struct image {
 	enum origin origin;
 	const char *origin_how;
 	struct signature *signature; /* of .source, or of .ttir; NULL without both */
+	struct tail_blocks blocks;   /* of the same text */
 	bool wanted;                 /* its launches are recorded; IMAGE has been written */
 	const char *left_out; /* why its bytes were not even copied, else NULL; id then is none */
 };

@@ -124,7 +124,10 @@ static struct kernel *kernel_new(struct image *image, const char *entry, CUfunct
 		return NULL;
 	k->image = image;
 	k->entry = strdup(entry);
-	if (k->entry && image && image->wanted) {
+	k->wanted = image && image->wanted;
+	if (k->entry && image)
+		k->left = selection_left_out(recorder_settings(), entry);
+	if (k->entry && k->wanted && !k->left) {
 		k->recorded = true;
 		read_layout(k, function, in_library);
 		k->registers = attribute(function, in_library, CU_FUNC_ATTRIBUTE_NUM_REGS);
@@ -178,7 +181,7 @@ static struct kernel *kernel_get(struct image *image, const char *entry, CUfunct
 	pthread_mutex_lock(&recorder_table_lock);
 	k = map_get(&by_name, key);
 	pthread_mutex_unlock(&recorder_table_lock);
-	if (k && k->image == image && !strcmp(k->entry, entry) && k->recorded == image->wanted)
+	if (k && k->image == image && !strcmp(k->entry, entry) && k->wanted == image->wanted)
 		return k;
 	k = kernel_new(image, entry, function, in_library);
 	if (!k)

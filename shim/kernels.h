@@ -22,13 +22,37 @@ enum param_kind {
 
 #define CLASSES_MAX 64u
 
+/* Why a launch of a recorded kernel was only counted. shim/launches.c has the words. */
+enum launch_left {
+	LEFT_PER_CLASS,
+	LEFT_SKIPPED,
+	LEFT_BEFORE,
+	LEFT_AFTER,
+	LEFT_MAX_LAUNCHES,
+	LEFT_MAX_BYTES,
+	LEFT_IN_CAPTURE,
+	LEFT_FAILED,
+	LEFT_CLASSES,
+	LEFT_NOT_RECORDABLE,
+	LEFT_ENDED,
+	LEFT_COUNT
+};
+
+/* A number, and how much of it CLASS records have told so far. */
+struct tally {
+	uint64_t count, flushed;
+};
+
 struct shape_class {
 	struct hash128 key;
 	uint32_t grid[3];
 	uint64_t seen;
-	uint64_t claimed; /* launches that are being recorded, or are with contents */
-	uint64_t written; /* LAUNCH records */
-	uint64_t seen_flushed, written_flushed; /* as CLASS records say so far */
+	uint64_t claimed; /* launches that are being recorded, or are with contents; samples not */
+	uint64_t next_sample; /* number in the class of the next one; 0: not computed yet */
+	uint32_t samples;     /* taken */
+	uint32_t schedule;    /* index of the next sample */
+	struct tally written; /* LAUNCH records */
+	struct tally left[LEFT_COUNT];
 	uint32_t captured; /* LAUNCH records made in stream capture: at most one */
 	uint32_t failed;   /* recordings that got no contents */
 };
@@ -38,7 +62,9 @@ struct kernel {
 	struct image *image; /* NULL: a function that no seen module holds */
 	char *entry;         /* "" where the driver does not tell */
 	uint32_t number;     /* KERNEL.number, valid if recorded */
+	bool wanted;         /* image->wanted when it was made */
 	bool recorded;       /* launches of it are recorded; else only counted */
+	const char *left;    /* why not, where its name decided; static */
 	bool written;        /* KERNEL is in the bundle */
 
 	struct record_param *params; /* param_count */
@@ -51,6 +77,7 @@ struct kernel {
 	struct shape_class *classes;
 	size_t class_count;
 	struct shape_class more;    /* launches of classes beyond CLASSES_MAX */
+	struct tails *tails;        /* among those */
 	uint64_t launches, flushed; /* of kernels that are only counted */
 };
 

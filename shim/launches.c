@@ -18,6 +18,7 @@
 #define FAILURES_MAX 3u
 
 static atomic_ullong launches_seen, launches_recorded;
+static uint64_t claimed_total; /* recorded or being recorded, whole process; table_lock */
 static uint64_t last_flush_ns; /* table_lock */
 
 void launches_totals(uint64_t *seen, uint64_t *recorded)
@@ -28,34 +29,59 @@ void launches_totals(uint64_t *seen, uint64_t *recorded)
 
 /* ---- counts into the bundle ---- */
 
-static const char *class_reason(const struct shape_class *c)
-{
-	if (c->seen == c->written)
-		return NULL;
-	if (c->failed >= FAILURES_MAX)
-		return "the contents could not be had three times: see the notes of its launches";
-	if (c->captured && !c->claimed)
-		return "launched in stream capture only: geometry and parameters are recorded once";
-	return "KERNELAB_PER_CLASS launches of the class are recorded";
-}
+static const char *const left_reasons[LEFT_COUNT] = {
+	[LEFT_PER_CLASS] =
+		"KERNELAB_PER_CLASS launches of the class, and its samples so far, are recorded",
+	[LEFT_SKIPPED] = "among the first KERNELAB_SKIP_LAUNCHES of the class",
+	[LEFT_BEFORE] = "before KERNELAB_START_AFTER",
+	[LEFT_AFTER] = "after KERNELAB_STOP_AFTER",
+	[LEFT_MAX_LAUNCHES] = "KERNELAB_MAX_LAUNCHES launches of the process are recorded",
+	[LEFT_MAX_BYTES] = "the bundle has KERNELAB_MAX_BYTES",
+	[LEFT_IN_CAPTURE] =
+		"launched in stream capture only: geometry and parameters are recorded once",
+	[LEFT_FAILED] = "the contents could not be had three times: see the notes of its launches",
+	[LEFT_CLASSES] = "beyond 64 shape classes of the kernel, and its tail is recorded already",
+	[LEFT_NOT_RECORDABLE] = "launched where it cannot be recorded",
+	[LEFT_ENDED] = "the recording had ended",
+};
 
-static int put_class(struct bundle_writer *w, const struct kernel *k, struct shape_class *c,
-		     const char *reason)
+static int put_class(struct bundle_writer *w, const struct kernel *k, const struct shape_class *c,
+		     struct tally *t, const char *reason)
 {
 	struct record_class record = {
 		.kernel = k->number,
 		.shape_class = c->key,
-		.seen = c->seen - c->seen_flushed,
-		.recorded = c->written - c->written_flushed,
+		.seen = t->count - t->flushed,
+		.recorded = reason ? 0 : t->count - t->flushed,
 		.reason = reason,
 	};
 
 	memcpy(record.grid, c->grid, sizeof(record.grid));
-	if (!record.seen && !record.recorded)
+	if (!record.seen)
 		return 0;
-	c->seen_flushed = c->seen;
-	c->written_flushed = c->written;
+	t->flushed = t->count;
 	return bundle_put_class(w, &record);
+}
+
+/* One record for what is recorded, one for each reason why something is not. */
+static int put_classes(struct bundle_writer *w, const struct kernel *k, struct shape_class *c)
+{
+	int r = put_class(w, k, c, &c->written, NULL);
+
+	for (int i = 0; r >= 0 && i < LEFT_COUNT; i++)
+		r = put_class(w, k, c, &c->left[i], left_reasons[i]);
+	return r;
+}
+
+static const char *kernel_reason(const struct kernel *k)
+{
+	if (!k->image)
+		return "not from a module or library that the program was seen to load";
+	if (k->image->left_out)
+		return k->image->left_out;
+	if (recorder_settings()->origins & 1u << k->image->origin && k->left)
+		return k->left;
+	return "its origin is not among those recorded (KERNELAB_ORIGIN)";
 }
 
 static int put_unrecorded(struct bundle_writer *w, struct kernel *k)
@@ -64,11 +90,7 @@ static int put_unrecorded(struct bundle_writer *w, struct kernel *k)
 		.name = k->entry,
 		.origin = k->image ? k->image->origin : ORIGIN_OTHER,
 		.launches = k->launches - k->flushed,
-		.reason = !k->image
-				  ? "not from a module or library that the program was seen to load"
-			  : k->image->left_out
-				  ? k->image->left_out
-				  : "its origin is not among those recorded (KERNELAB_ORIGIN)",
+		.reason = kernel_reason(k),
 	};
 
 	if (k->flushed == k->launches)
@@ -87,11 +109,9 @@ static void flush_kernel(struct kernel *k, void *data)
 	struct flush *f = data;
 
 	for (size_t i = 0; f->r >= 0 && i < k->class_count; i++)
-		f->r = put_class(f->w, k, &k->classes[i], class_reason(&k->classes[i]));
+		f->r = put_classes(f->w, k, &k->classes[i]);
 	if (f->r >= 0)
-		f->r = put_class(
-			f->w, k, &k->more,
-			"beyond 64 shape classes of this kernel launches are only counted");
+		f->r = put_classes(f->w, k, &k->more);
 	if (f->r >= 0)
 		f->r = put_unrecorded(f->w, k);
 }
@@ -135,27 +155,121 @@ uint64_t launches_number(uint64_t count)
 	return atomic_fetch_add(&launches_seen, count) + 1;
 }
 
-/* Counts it; true if the launch is one to record. Caller holds table_lock. */
-static bool wanted(struct shape_class *c, const struct kernel *k)
+/* Whether the run is where launches are recorded; else *why. Caller holds table_lock. */
+static bool in_budget(uint64_t seq, enum launch_left *why)
 {
-	c->seen++;
-	return c != &k->more && c->claimed < recorder_settings()->per_class &&
-	       c->failed < FAILURES_MAX;
+	const struct selection *s = recorder_settings();
+	uint64_t now = s->start.ns || s->stop.ns ? recorder_running_ns() : 0;
+
+	if (seq <= s->start.launches || now < s->start.ns)
+		*why = LEFT_BEFORE;
+	else if ((s->stop.launches && seq > s->stop.launches) || (s->stop.ns && now > s->stop.ns))
+		*why = LEFT_AFTER;
+	else if (claimed_total >= s->max_launches)
+		*why = LEFT_MAX_LAUNCHES;
+	else
+		return true;
+	return false;
 }
 
-bool launches_claim(struct launch_facts *f)
+/* Whether this launch, number c->seen of its class, is its next sample. */
+static bool sample_due(struct shape_class *c)
+{
+	const struct selection *s = recorder_settings();
+
+	if (c->samples >= s->samples)
+		return false;
+	if (!c->next_sample)
+		c->next_sample = selection_sample(s, c->key, c->schedule);
+	if (c->seen < c->next_sample)
+		return false;
+	c->samples++;
+	/* Those that passed while nothing was recorded do not come all at once. */
+	do
+		c->next_sample = selection_sample(s, c->key, ++c->schedule);
+	while (c->next_sample <= c->seen);
+	return true;
+}
+
+/* Whether the class has a turn for this launch; else *why. Caller holds table_lock. */
+static bool has_turn(struct shape_class *c, struct launch_facts *f, enum launch_left *why)
+{
+	const struct selection *s = recorder_settings();
+
+	f->turn = TURN_FIRST;
+	if (c == &f->kernel->more) {
+		f->turn = TURN_TAIL;
+		*why = c->failed < TAILS_MAX ? LEFT_CLASSES : LEFT_FAILED;
+		return c->failed < TAILS_MAX &&
+		       tails_new(&f->kernel->tails, f->kernel, f->params, f->params_size);
+	}
+	if (c->seen <= s->skip_launches) {
+		*why = LEFT_SKIPPED;
+		return false;
+	}
+	if (c->failed >= FAILURES_MAX) {
+		*why = LEFT_FAILED;
+		return false;
+	}
+	if (c->claimed < s->per_class)
+		return true;
+	f->turn = TURN_SAMPLE;
+	*why = LEFT_PER_CLASS;
+	return sample_due(c);
+}
+
+/* Counts it; true if the launch is one to record: it has been claimed then. */
+static bool claim(struct launch_facts *f)
 {
 	struct shape_class *c;
+	enum launch_left why;
 	bool record;
 
 	pthread_mutex_lock(&recorder_table_lock);
 	c = kernels_class(f->kernel, f->class_key, f->call->grid);
 	f->shape_class = c;
-	record = wanted(c, f->kernel);
-	if (record)
-		c->claimed++; /* launches_settle says what became of it */
+	c->seen++;
+	record = in_budget(f->seq, &why) && has_turn(c, f, &why);
+	if (record) {
+		claimed_total++;
+		c->claimed += f->turn == TURN_FIRST; /* launches_settle says what became of it */
+	} else {
+		c->left[why].count++;
+	}
 	pthread_mutex_unlock(&recorder_table_lock);
 	return record;
+}
+
+/* Another launch of the class gets the turn. Caller holds table_lock. */
+static void give_back(const struct launch_facts *f, bool written)
+{
+	claimed_total -= !written;
+	f->shape_class->claimed -= f->turn == TURN_FIRST;
+}
+
+/* The size of the bundle is asked only where a launch would be recorded. */
+static bool bytes_left(const struct launch_facts *f)
+{
+	uint64_t limit = recorder_settings()->max_bytes;
+	struct bundle_writer *w = limit == SELECTION_NO_LIMIT ? NULL : recorder_acquire();
+	bool left;
+
+	if (!w)
+		return true;
+	left = bundle_writer_size(w) < limit;
+	recorder_release();
+	if (!left) {
+		pthread_mutex_lock(&recorder_table_lock);
+		give_back(f, false);
+		f->shape_class->left[LEFT_MAX_BYTES].count++;
+		pthread_mutex_unlock(&recorder_table_lock);
+	}
+	return left;
+}
+
+bool launches_claim(struct launch_facts *f)
+{
+	return claim(f) && bytes_left(f);
 }
 
 void launches_count(struct launch_facts *f)
@@ -163,6 +277,7 @@ void launches_count(struct launch_facts *f)
 	pthread_mutex_lock(&recorder_table_lock);
 	f->shape_class = kernels_class(f->kernel, f->class_key, f->call->grid);
 	f->shape_class->seen++;
+	f->shape_class->left[LEFT_NOT_RECORDABLE].count++;
 	pthread_mutex_unlock(&recorder_table_lock);
 }
 
@@ -209,22 +324,51 @@ struct recording *launches_before(const struct launch_call *call)
 	return r;
 }
 
+/* The class of a tail stands nowhere else. */
+static void count_tail(const struct launch_facts *f)
+{
+	struct record_class record = {
+		.kernel = f->kernel->number, .shape_class = f->class_key, .seen = 1, .recorded = 1};
+	struct bundle_writer *w = recorder_acquire();
+
+	if (!w)
+		return;
+	memcpy(record.grid, f->call->grid, sizeof(record.grid));
+	recorder_put(bundle_put_class(w, &record), "writing counts");
+	recorder_release();
+}
+
 void launches_settle(const struct launch_facts *f, enum launch_outcome outcome)
 {
 	struct shape_class *c = f->shape_class;
+	bool written = outcome != LAUNCH_SKIPPED && outcome != LAUNCH_REPEATED;
 
 	pthread_mutex_lock(&recorder_table_lock);
 	if (outcome != LAUNCH_RECORDED)
-		c->claimed--;
-	if (outcome == LAUNCH_CAPTURED)
-		c->captured = 1;
-	if (outcome == LAUNCH_FAILED)
+		give_back(f, written);
+	switch (outcome) {
+	case LAUNCH_FAILED:
 		c->failed++;
-	if (outcome != LAUNCH_SKIPPED)
-		c->written++;
+		break;
+	case LAUNCH_CAPTURED:
+		c->captured = 1;
+		break;
+	case LAUNCH_REPEATED:
+		c->left[LEFT_IN_CAPTURE].count++;
+		break;
+	case LAUNCH_SKIPPED:
+		c->left[LEFT_ENDED].count++;
+		break;
+	case LAUNCH_RECORDED:
+		break;
+	}
+	if (written) {
+		c->written.count += f->turn != TURN_TAIL; /* see count_tail */
+		launches_recorded++;
+	}
 	pthread_mutex_unlock(&recorder_table_lock);
-	if (outcome != LAUNCH_SKIPPED)
-		atomic_fetch_add(&launches_recorded, 1);
+	if (written && f->turn == TURN_TAIL)
+		count_tail(f);
 }
 
 bool launches_captured_already(const struct shape_class *c)
@@ -247,5 +391,5 @@ void launches_forget(void)
 {
 	atomic_store(&launches_seen, 0);
 	atomic_store(&launches_recorded, 0);
-	last_flush_ns = 0;
+	claimed_total = last_flush_ns = 0;
 }

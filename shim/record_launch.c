@@ -237,7 +237,7 @@ static struct recording *begin(struct bundle_writer *w, const struct launch_fact
 	if (capturing(stream))
 		flags |= LAUNCH_IN_CAPTURE;
 	if ((flags & LAUNCH_IN_CAPTURE) && launches_captured_already(f->shape_class)) {
-		launches_settle(f, LAUNCH_SKIPPED);
+		launches_settle(f, LAUNCH_REPEATED);
 		free(rec);
 		return NULL;
 	}

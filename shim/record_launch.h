@@ -9,6 +9,13 @@
 #include "shim/launches.h"
 #include "shim/regions.h"
 
+/* Why a launch is recorded. */
+enum launch_turn {
+	TURN_FIRST,  /* among the first of its class */
+	TURN_SAMPLE, /* a later one of it */
+	TURN_TAIL    /* of a class beyond the limit, with a tail not seen before */
+};
+
 struct launch_facts {
 	const struct launch_call *call;
 	struct kernel *kernel;
@@ -18,13 +25,15 @@ struct launch_facts {
 	const unsigned char *params; /* params_size bytes */
 	size_t params_size;
 	bool params_known;
+	enum launch_turn turn;
 };
 
 enum launch_outcome {
 	LAUNCH_RECORDED,
 	LAUNCH_CAPTURED, /* in stream capture: without contents */
 	LAUNCH_FAILED,   /* no contents */
-	LAUNCH_SKIPPED   /* nothing was written */
+	LAUNCH_REPEATED, /* nothing was written: one in stream capture was already */
+	LAUNCH_SKIPPED   /* nothing was written: the recording has ended */
 };
 
 /*

@@ -32,78 +32,68 @@ enum state {
 	STATE_ENDED
 };
 
-#define MAX_REGION_DEFAULT (4ull << 30)
-
 static _Atomic enum state state;
 static atomic_int users; /* of writer, between acquire and release */
 static struct bundle_writer *writer;
-static struct recorder_settings settings;
-static char failure[200];
+static struct selection settings;
+static char *output_folder;
+static uint64_t started_ns; /* monotonic */
+static bool without_contents;
+static char failure[520];
 static const char *failure_step;
-
-static unsigned parse_origins(const char *text)
-{
-	unsigned mask = 0;
-
-	if (!text)
-		text = "triton,tlx,inductor,test";
-	while (*text) {
-		size_t n = strcspn(text, ",");
-
-		if (n == 3 && !strncmp(text, "all", 3))
-			mask = ~0u;
-		for (uint32_t o = ORIGIN_OTHER; o <= ORIGIN_TEST; o++)
-			if (strlen(origin_name(o)) == n && !strncmp(text, origin_name(o), n))
-				mask |= 1u << o;
-		text += n + (text[n] == ',');
-	}
-	return mask;
-}
-
-/* A number above 0, else the default: kernelab capture has checked what it sets. */
-static uint64_t parse_count(const char *text, uint64_t otherwise)
-{
-	uint64_t value = text ? strtoull(text, NULL, 10) : 0;
-
-	return value ? value : otherwise;
-}
-
-static int parse_origin_name(const char *text)
-{
-	for (uint32_t o = ORIGIN_OTHER; text && o <= ORIGIN_TEST; o++)
-		if (!strcmp(text, origin_name(o)))
-			return (int)o;
-	return -1;
-}
 
 static void before_fork(void);
 static void parent_after_fork(void);
 static void child_after_fork(void);
 
+/* The rank is asked once: a program may set RANK for its children. */
+static void apply_rank(void)
+{
+	const char *rank = facts_rank();
+
+	if (selection_rank(&settings, rank ? strtoull(strchr(rank, '=') + 1, NULL, 10) : 0))
+		return;
+	without_contents = true;
+	settings.no_data = true;
+	settings.per_class = 1;
+	settings.samples = 0;
+}
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 static void start(void)
 {
 	const char *output = environment_get(ENVIRONMENT_OUTPUT);
+	struct error err = {0};
 	const char *why;
 	enum state next = STATE_OFF;
 
 	if (output) {
+		started_ns = monotonic_ns();
 		/* Made absolute: the program may change its folder. */
-		settings.output = realpath(output, NULL);
-		if (!settings.output)
-			settings.output = strdup(output);
-		settings.no_data = environment_flag(ENVIRONMENT_NO_DATA);
-		settings.origins = parse_origins(environment_get(ENVIRONMENT_ORIGIN));
-		settings.origin_name = parse_origin_name(environment_get(ENVIRONMENT_ORIGIN_NAME));
-		settings.per_class = parse_count(environment_get(ENVIRONMENT_PER_CLASS), 1);
-		settings.max_region_bytes =
-			parse_count(environment_get(ENVIRONMENT_MAX_REGION), MAX_REGION_DEFAULT);
-		next = settings.output ? STATE_WAITING : STATE_OFF;
+		output_folder = realpath(output, NULL);
+		if (!output_folder)
+			output_folder = strdup(output);
+		next = output_folder ? STATE_WAITING : STATE_OFF;
+		if (next == STATE_WAITING && selection_read(&settings, &err) >= 0)
+			apply_rank();
 		if (next == STATE_WAITING &&
 		    pthread_atfork(before_fork, parent_after_fork, child_after_fork))
 			next = STATE_OFF;
 	}
 	atomic_store(&state, next);
-	if (next == STATE_WAITING && hooks_ready() && !hooks_complete(&why)) {
+	if (next != STATE_WAITING)
+		return;
+	if (err.code) {
+		snprintf(failure, sizeof(failure), "%s", err.message);
+		recorder_fail(failure, -err.code);
+	} else if (hooks_ready() && !hooks_complete(&why)) {
 		snprintf(failure, sizeof(failure), "%s", why);
 		recorder_fail(failure, -ENOSYS);
 	}
@@ -124,9 +114,19 @@ bool recorder_wanted(void)
 	return s == STATE_WAITING || s == STATE_OPEN;
 }
 
-const struct recorder_settings *recorder_settings(void)
+const struct selection *recorder_settings(void)
 {
 	return &settings;
+}
+
+bool recorder_rank_left_out(void)
+{
+	return without_contents;
+}
+
+uint64_t recorder_running_ns(void)
+{
+	return monotonic_ns() - started_ns;
 }
 
 uint64_t recorder_time_ns(void)
@@ -162,8 +162,7 @@ static char *bundle_path(unsigned attempt)
 		snprintf(rank, sizeof(rank), "-rank%s", strchr(facts_rank(), '=') + 1);
 	if (attempt)
 		snprintf(again, sizeof(again), "-%u", attempt + 1);
-	return text_format("%s/%s-%ld%s%s.klab", settings.output, comm, (long)getpid(), rank,
-			   again);
+	return text_format("%s/%s-%ld%s%s.klab", output_folder, comm, (long)getpid(), rank, again);
 }
 
 static int open_writer(void)
@@ -220,7 +219,7 @@ void recorder_release(void)
 
 void recorder_fail(const char *what, int error)
 {
-	char line[320];
+	char line[700];
 	enum state s = atomic_load(&state);
 	int n;
 

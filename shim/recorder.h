@@ -15,15 +15,7 @@
 #include <stdint.h>
 
 #include "kernelab/bundle.h"
-
-struct recorder_settings {
-	char *output;       /* folder of the bundles */
-	bool no_data;       /* geometry and metadata only */
-	unsigned origins;   /* bit a recorded enum origin */
-	int origin_name;    /* enum origin to note for recorded images, or -1: the one found */
-	uint64_t per_class; /* launches to record of each kernel and shape class */
-	uint64_t max_region_bytes; /* larger regions get no contents */
-};
+#include "lib/selection.h"
 
 extern pthread_mutex_t recorder_load_lock, recorder_table_lock;
 
@@ -34,7 +26,11 @@ extern pthread_mutex_t recorder_load_lock, recorder_table_lock;
  */
 bool recorder_wanted(void);
 /* Constant after the first recorder_wanted(). */
-const struct recorder_settings *recorder_settings(void);
+const struct selection *recorder_settings(void);
+/* KERNELAB_RANKS does not name this process's rank: it records no contents. */
+bool recorder_rank_left_out(void);
+/* Since the process first used the driver. */
+uint64_t recorder_running_ns(void);
 
 /*
  * Opens the bundle with RUN and FACT records if there is none yet. Caller holds load_lock.

@@ -18,6 +18,7 @@
 #include "lib/image/context.h"
 #include "lib/log.h"
 #include "lib/paths.h"
+#include "lib/selection.h"
 #include "tools/verbs.h"
 
 /* ---- output folder ---- */
@@ -132,6 +133,8 @@ static int use_software_device(const char *why, struct error *err)
 
 static int choose_device(const char *device, struct error *err)
 {
+	if (!device)
+		device = "auto";
 	if (!strcmp(device, "gpu"))
 		return 0;
 	if (!strcmp(device, "soft"))
@@ -175,17 +178,23 @@ static int set_variable(enum environment_id id, const char *value, struct error 
 		 : 0;
 }
 
-static int set_count(enum environment_id id, uint64_t value, struct error *err)
+/* What the shim reads. Set before anything is made, so that its own parser checks it. */
+static int set_selection(const struct capture_options *o, struct error *err)
 {
-	char text[32];
+	struct selection selection;
+	int r = o->no_data ? set_variable(ENVIRONMENT_NO_DATA, "1", err) : 0;
 
-	if (value == CAPTURE_NOT_GIVEN)
-		return 0;
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
-	return set_variable(id, text, err);
+	for (int id = 0; r >= 0 && id < ENVIRONMENT_COUNT; id++)
+		if (o->text[id] && id != ENVIRONMENT_OUTPUT)
+			r = set_variable((enum environment_id)id, o->text[id], err);
+	if (r < 0)
+		return r;
+	r = selection_read(&selection, err);
+	if (r >= 0)
+		selection_free(&selection);
+	return r;
 }
 
-/* What no option says stays as the caller's environment has it. */
 static int set_settings(const struct capture_options *o, const char *output, struct error *err)
 {
 	_cleanup_free_ char *facts = text_format("%s/facts.tsv", output);
@@ -196,42 +205,10 @@ static int set_settings(const struct capture_options *o, const char *output, str
 	r = capture_facts_write(facts, o, err);
 	if (r >= 0)
 		r = set_variable(ENVIRONMENT_OUTPUT, output, err);
-	if (r >= 0)
-		r = set_variable(ENVIRONMENT_FACTS, facts, err);
-	if (r >= 0 && o->no_data)
-		r = set_variable(ENVIRONMENT_NO_DATA, "1", err);
-	if (r >= 0)
-		r = set_count(ENVIRONMENT_PER_CLASS, o->per_class, err);
-	if (r >= 0)
-		r = set_count(ENVIRONMENT_MAX_REGION, o->max_region_bytes, err);
-	if (r >= 0 && o->origin)
-		r = set_variable(ENVIRONMENT_ORIGIN, o->origin, err);
-	if (r >= 0 && o->origin_name)
-		r = set_variable(ENVIRONMENT_ORIGIN_NAME, o->origin_name, err);
-	return r;
+	return r < 0 ? r : set_variable(ENVIRONMENT_FACTS, facts, err);
 }
 
 /* ---- checks ---- */
-
-static bool origin_known(const char *text, size_t size)
-{
-	if (size == 3 && !strncmp(text, "all", 3))
-		return true;
-	for (uint32_t o = ORIGIN_OTHER; o <= ORIGIN_TEST; o++)
-		if (strlen(origin_name(o)) == size && !strncmp(text, origin_name(o), size))
-			return true;
-	return false;
-}
-
-static int check_origins(const char *option, const char *list, bool one, struct error *err)
-{
-	for (const char *item = list; item; item = strchr(item, ',') ? strchr(item, ',') + 1 : NULL)
-		if (!origin_known(item, strcspn(item, one ? "" : ",")))
-			return error_set(err, EINVAL, ERROR_NO_OFFSET,
-					 "%s %s: not of all, triton, tlx, inductor, test, other",
-					 option, list);
-	return 0;
-}
 
 static int ignore_answer(const char *fact, const char *value, void *data)
 {
@@ -241,15 +218,10 @@ static int ignore_answer(const char *fact, const char *value, void *data)
 /* Everything that can be wrong before anything is made. */
 static int check(const struct capture_options *o, struct error *err)
 {
-	int r = check_origins("--origin", o->origin, false, err);
+	int r = set_selection(o, err);
 
-	if (r >= 0)
-		r = check_origins("--origin-name", o->origin_name, true, err);
-	if (r >= 0 && (!o->per_class || !o->max_region_bytes))
-		r = error_set(err, EINVAL, ERROR_NO_OFFSET, "%s 0 would record nothing",
-			      o->per_class ? "--max-region" : "--per-class");
-	if (r >= 0 && o->context)
-		r = context_file_read(o->context, ignore_answer, NULL, err);
+	if (r >= 0 && o->text[ENVIRONMENT_CONTEXT])
+		r = context_file_read(o->text[ENVIRONMENT_CONTEXT], ignore_answer, NULL, err);
 	return r;
 }
 
@@ -263,7 +235,7 @@ static int prepare(const struct capture_options *o, const char *output, char **a
 	if (r >= 0)
 		r = find_shim(&shim, err);
 	if (r >= 0)
-		r = choose_device(o->device, err);
+		r = choose_device(o->text[ENVIRONMENT_DEVICE], err);
 	if (r >= 0)
 		r = output_prepare(output, err);
 	if (r < 0)
@@ -293,53 +265,14 @@ static void undo(const char *output)
 	}
 }
 
-int verb_capture(const struct verb *verb, int argc, char **argv)
+static int run(const struct capture_options *o, char **command)
 {
-	struct capture_options o = {.device = "auto",
-				    .per_class = CAPTURE_NOT_GIVEN,
-				    .max_region_bytes = CAPTURE_NOT_GIVEN};
-	const struct option_row rows[] = {
-		{OPTION_TEXT, "output", 'o', "DIR",
-		 "folder for the bundles, new or empty (default kernelab-DATE-TIME)", &o.output},
-		{OPTION_FLAG, "no-data", 0, NULL,
-		 "kernels, geometry and metadata only: enough for side B", &o.no_data},
-		{OPTION_FLAG, "fresh-cache", 0, NULL,
-		 "empty Triton and Inductor caches in DIR/cache, so that each config is compiled",
-		 &o.fresh_cache},
-		{OPTION_TEXT, "origin", 0, "LIST",
-		 "origins to record, comma-separated, or all (default triton,tlx,inductor,test)",
-		 &o.origin},
-		{OPTION_TEXT, "origin-name", 0, "NAME",
-		 "origin to note for what is recorded: test for a run of kernel tests",
-		 &o.origin_name},
-		{OPTION_COUNT, "per-class", 0, "N",
-		 "launches to record of each kernel and shape class (default 1)", &o.per_class},
-		{OPTION_COUNT, "max-region", 0, "BYTES",
-		 "record no contents of an allocation larger than this (default 4G)",
-		 &o.max_region_bytes},
-		{OPTION_TEXT, "context", 0, "FILE",
-		 "answers about the model (kernelab context --template)", &o.context},
-		{OPTION_TEXT, "commit", 0, "COMMIT", "commit of the compiler under test",
-		 &o.commit},
-		{OPTION_TEXT, "label", 0, "TEXT", "a name for this run in reports", &o.label},
-		{OPTION_TEXT, "device", 0, "auto|gpu|soft",
-		 "soft: the software device; auto: it where there is no GPU", &o.device},
-		{0},
-	};
-	_cleanup_free_ char *chosen = NULL, *absolute = NULL;
-	char **command;
-	int count, status = 0;
+	const char *output = o->text[ENVIRONMENT_OUTPUT];
+	_cleanup_free_ char *chosen = output ? strdup(output) : default_output(), *absolute = NULL;
 	struct error err = {0};
+	int status;
 
-	if (options_parse(verb, rows, argc, argv, true, &command, &count, &status) == OPTIONS_EXIT)
-		return status;
-	if (!count) {
-		log_error("capture: no program given; see kernelab capture --help");
-		return CAPTURE_FAILED;
-	}
-	command[count] = NULL; /* the operands were moved down in argv */
-	chosen = o.output ? strdup(o.output) : default_output();
-	if (!chosen || prepare(&o, chosen, &absolute, &err) < 0) {
+	if (!chosen || prepare(o, chosen, &absolute, &err) < 0) {
 		log_error("capture: %s", chosen ? err.message : "no memory");
 		return CAPTURE_FAILED;
 	}
@@ -350,5 +283,24 @@ int verb_capture(const struct verb *verb, int argc, char **argv)
 	} else {
 		capture_summary_print(chosen, command[0]);
 	}
+	return status;
+}
+
+int verb_capture(const struct verb *verb, int argc, char **argv)
+{
+	struct capture_options o = {0};
+	char **command;
+	int count, status = 0;
+
+	if (capture_options_parse(&o, verb, argc, argv, &command, &count, &status) == OPTIONS_GO) {
+		if (count) {
+			command[count] = NULL; /* the operands were moved down in argv */
+			status = run(&o, command);
+		} else {
+			log_error("capture: no program given; see kernelab capture --help");
+			status = CAPTURE_FAILED;
+		}
+	}
+	capture_options_free(&o);
 	return status;
 }

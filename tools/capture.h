@@ -7,15 +7,34 @@
 #include <stdint.h>
 
 #include "kernelab/error.h"
+#include "lib/environment.h"
+#include "tools/options.h"
 
-/* What the command line asks for. Texts belong to argv. */
+/*
+ * What the command line, the file of --config and the environment ask for, in that order of rank.
+ * Texts by the variable that hands them on, NULL where not given; they belong to argv, the
+ * environment, or `owned`.
+ */
 struct capture_options {
-	const char *output, *origin, *origin_name, *context, *commit, *label, *device;
+	const char *text[ENVIRONMENT_COUNT];
 	bool no_data, fresh_cache;
-	uint64_t per_class, max_region_bytes; /* CAPTURE_NOT_GIVEN: as the environment says */
+	char **owned;
+	size_t owned_count, owned_capacity;
 };
 
-#define CAPTURE_NOT_GIVEN UINT64_MAX
+/*
+ * Parses the command line and --config. OPTIONS_EXIT with *status where it was wrong (one line on
+ * stderr) or --help. The caller ends with capture_options_free either way.
+ */
+enum options_outcome capture_options_parse(struct capture_options *o, const struct verb *verb,
+					   int argc, char **argv, char ***command, int *count,
+					   int *status);
+void capture_options_free(struct capture_options *o);
+
+/* Gives to the options that are not set yet the values of a JSON file. 0, or -EINVAL after one line
+ * on stderr. */
+int capture_config_read(struct capture_options *o, const struct verb *verb,
+			const struct option_row *rows, const char *path);
 
 #define CAPTURE_FAILED         125
 #define CAPTURE_NOT_EXECUTABLE 126

@@ -99,7 +99,10 @@ static void put_ptxas(FILE *f)
 
 int capture_facts_write(const char *path, const struct capture_options *o, struct error *err)
 {
-	_cleanup_free_ char *how = o->context ? text_format("context file %s", o->context) : NULL;
+	_cleanup_free_ char *how =
+		o->text[ENVIRONMENT_CONTEXT]
+			? text_format("context file %s", o->text[ENVIRONMENT_CONTEXT])
+			: NULL;
 	struct facts_file file = {.how = how ? how : "context file"};
 	int r = 0;
 
@@ -107,12 +110,13 @@ int capture_facts_write(const char *path, const struct capture_options *o, struc
 	if (!file.f)
 		return error_set(err, errno, ERROR_NO_OFFSET, "cannot create %s: %s", path,
 				 strerror(errno));
-	if (o->context)
-		r = context_file_read(o->context, take_answer, &file, err);
-	if (o->commit)
-		put(file.f, "compiler.commit", o->commit, "kernelab capture --commit");
-	if (o->label)
-		put(file.f, "run.label", o->label, "kernelab capture --label");
+	if (o->text[ENVIRONMENT_CONTEXT])
+		r = context_file_read(o->text[ENVIRONMENT_CONTEXT], take_answer, &file, err);
+	if (o->text[ENVIRONMENT_COMMIT])
+		put(file.f, "compiler.commit", o->text[ENVIRONMENT_COMMIT],
+		    "kernelab capture --commit");
+	if (o->text[ENVIRONMENT_LABEL])
+		put(file.f, "run.label", o->text[ENVIRONMENT_LABEL], "kernelab capture --label");
 	put_ptxas(file.f);
 	if (fclose(file.f) && r >= 0)
 		r = error_set(err, errno, ERROR_NO_OFFSET, "cannot write %s: %s", path,

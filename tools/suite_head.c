@@ -75,6 +75,28 @@ static int add_versions(struct head *h, const struct bundle *b)
 	return 0;
 }
 
+/* What the capture was told to leave out, and what it did not get. */
+static int add_selection(struct head *h, const struct bundle *b)
+{
+	static const char *const shown[] = {
+		"env.KERNELAB_KERNELS",       "env.KERNELAB_EXCLUDE",
+		"env.KERNELAB_SKIP_LAUNCHES", "env.KERNELAB_SAMPLE",
+		"env.KERNELAB_START_AFTER",   "env.KERNELAB_STOP_AFTER",
+		"env.KERNELAB_MAX_LAUNCHES",  "env.KERNELAB_MAX_BYTES",
+		"env.KERNELAB_RANKS",         "env.KERNELAB_MAX_REGION",
+		"env.KERNELAB_PER_CLASS",     "capture.rank",
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(shown); i++) {
+		const char *value = bundle_fact(b, shown[i]);
+		const char *name = strncmp(shown[i], "env.", 4) ? shown[i] : shown[i] + 4;
+
+		if (value && add(h, name, strdup(value), "") < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 /* Triton versions in the metadata of a bundle's images; ends the list with NULL. malloc'ed. */
 static const char **metadata_versions(const struct suite *s, size_t bundle, size_t *images)
 {
@@ -189,7 +211,8 @@ int head_make(struct head *h, const struct suite *s, size_t index)
 		if (add_device(h, &b->devices.items[i]) < 0)
 			return -ENOMEM;
 	}
-	if (add_versions(h, b) < 0 || add_compilers(h, s, index) < 0 || add_assemblers(h, b) < 0)
+	if (add_versions(h, b) < 0 || add_selection(h, b) < 0 || add_compilers(h, s, index) < 0 ||
+	    add_assemblers(h, b) < 0)
 		return -ENOMEM;
 	return add_questions(h, b);
 }

@@ -302,6 +302,7 @@ void suite_free(struct suite *s)
 	for (size_t i = 0; p && p->members && i < p->keyed_count; i++) {
 		free(p->members[i].launches);
 		free(p->members[i].classes);
+		free(p->members[i].left);
 	}
 	if (p) {
 		free(p->bundles);

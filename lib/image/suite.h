@@ -24,7 +24,14 @@ struct suite_class {
 	uint32_t grid[3];
 	uint64_t seen;      /* launches; a lower bound where the capture did not end by itself */
 	uint64_t recorded;  /* LAUNCH records */
-	const char *reason; /* why the others were not recorded; "" */
+	const char *reason; /* why the others were not recorded, or most of them; "" */
+};
+
+/* Launches of a member that were only counted, all of one class, for one reason. */
+struct suite_left {
+	const struct suite_class *shape_class;
+	const char *reason;
+	int64_t launches; /* below 0 while a record of what was written is still to come: ignored */
 };
 
 /*
@@ -48,6 +55,8 @@ struct suite_member {
 	size_t launch_count;
 	struct suite_class *classes; /* by grid, then key */
 	size_t class_count;
+	struct suite_left *left; /* by class, then reason */
+	size_t left_count;
 	uint64_t seen, recorded; /* sums over classes */
 };
 

@@ -94,6 +94,54 @@ static size_t entries_of(const struct entry *list, size_t count, uint32_t kernel
 	return n;
 }
 
+static int left_compare(const void *a, const void *b)
+{
+	const struct suite_left *x = a, *y = b;
+
+	if (x->shape_class != y->shape_class)
+		return x->shape_class < y->shape_class ? -1 : 1;
+	return strcmp(x->reason, y->reason);
+}
+
+/* What CLASS records tell of launches that were only counted, and why most of them were. */
+static int fill_left(struct suite_member *m, const struct entry *records, size_t count,
+		     struct error *err)
+{
+	struct suite_left *left = calloc(count + 1, sizeof(*left));
+	size_t kept = 0;
+
+	if (!left)
+		return no_memory(err);
+	m->left = left;
+	for (size_t i = 0; i < count; i++) {
+		const struct record_class *r = records[i].record;
+		struct suite_class key = {.key = r->shape_class};
+
+		memcpy(key.grid, r->grid, sizeof(key.grid));
+		left[i].shape_class = bsearch(&key, m->classes, m->class_count, sizeof(*m->classes),
+					      class_compare);
+		left[i].reason = r->reason ? r->reason : "";
+		left[i].launches = (int64_t)(r->seen - r->recorded);
+	}
+	if (count)
+		qsort(left, count, sizeof(*left), left_compare);
+	for (size_t i = 0; i < count; i++) {
+		if (kept && !left_compare(&left[kept - 1], &left[i]))
+			left[kept - 1].launches += left[i].launches;
+		else
+			left[kept++] = left[i];
+	}
+	m->left_count = kept;
+	for (size_t i = 0, best = 0; i < kept; i++) {
+		if (left[i].shape_class != left[best].shape_class ||
+		    left[i].launches >= left[best].launches)
+			best = i;
+		if (*left[best].reason)
+			m->classes[left[best].shape_class - m->classes].reason = left[best].reason;
+	}
+	return 0;
+}
+
 /*
  * The classes are what CLASS records say, and what launches show: a capture that was killed has
  * launches without CLASS records.
@@ -110,9 +158,7 @@ static int fill_classes(struct suite_member *m, const struct entry *records, siz
 	for (size_t i = 0; i < count; i++, n++) {
 		const struct record_class *r = records[i].record;
 
-		c[n] = (struct suite_class){.key = r->shape_class,
-					    .seen = r->seen,
-					    .reason = r->reason ? r->reason : ""};
+		c[n] = (struct suite_class){.key = r->shape_class, .seen = r->seen, .reason = ""};
 		memcpy(c[n].grid, r->grid, sizeof(c[n].grid));
 	}
 	for (size_t i = 0; i < m->launch_count; i++, n++) {
@@ -129,8 +175,6 @@ static int fill_classes(struct suite_member *m, const struct entry *records, siz
 		}
 		c[kept - 1].seen += c[i].seen;
 		c[kept - 1].recorded += c[i].recorded;
-		if (!*c[kept - 1].reason)
-			c[kept - 1].reason = c[i].reason;
 	}
 	m->class_count = kept;
 	for (size_t i = 0; i < kept; i++) {
@@ -139,7 +183,7 @@ static int fill_classes(struct suite_member *m, const struct entry *records, siz
 		m->seen += c[i].seen;
 		m->recorded += c[i].recorded;
 	}
-	return 0;
+	return fill_left(m, records, count, err);
 }
 
 static int fill_member(struct suite_member *m, const struct by_kernel *k, const struct bundle *b,
@@ -279,7 +323,7 @@ static size_t missing_room(const struct suite *s)
 			const struct suite_config *config = &s->families[i].configs[c];
 
 			for (size_t m = 0; m < config->member_count; m++)
-				n += config->members[m].class_count;
+				n += config->members[m].left_count;
 		}
 	}
 	return n;
@@ -288,15 +332,15 @@ static size_t missing_room(const struct suite *s)
 /* Launches of recorded classes beyond those that were recorded. */
 static void add_surplus(struct suite *s, const struct suite_family *f, const struct suite_member *m)
 {
-	for (size_t i = 0; i < m->class_count; i++) {
-		const struct suite_class *c = &m->classes[i];
+	for (size_t i = 0; i < m->left_count; i++) {
+		const struct suite_left *l = &m->left[i];
 
-		if (c->seen > c->recorded)
+		if (l->launches > 0)
 			s->missing[s->missing_count++] =
 				(struct suite_missing){.name = f->name,
 						       .origin = f->origin,
-						       .reason = c->reason,
-						       .launches = c->seen - c->recorded};
+						       .reason = l->reason,
+						       .launches = (uint64_t)l->launches};
 	}
 }
 

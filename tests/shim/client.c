@@ -135,7 +135,7 @@ static void capture(void)
 	CHECK(launch(1, x, y, 8)); /* now with contents */
 }
 
-static void tma(void)
+static void tma_launch(void)
 {
 	CUtensorMap in, out;
 	cuuint64_t dims[] = {256, 256}, strides[] = {512};
@@ -155,8 +155,35 @@ static void tma(void)
 
 static void many_classes(void)
 {
-	for (int i = 0; i < 100; i++)
+	for (int i = 0; i < 200; i++)
 		CHECK(launch(1, x, y, i));
+}
+
+/* Of two classes: 100 launches, in turns. */
+static void many_launches(void)
+{
+	for (int i = 0; i < 200; i++)
+		CHECK(launch(1 + i % 2, x, y, 300000));
+}
+
+/* softmax_k six times, then tma_k, whose file lies in the folder beside. */
+static void two_kernels(const char *image)
+{
+	static const char tma[] =
+		"/YPBJEK4ADOTK3G6POU52VLDGLGQ3FQSBBAAOWXIQMBGL4QYAFWRA/tma_k.cubin";
+	_cleanup_free_ char *path = malloc(strlen(image) + sizeof(tma));
+	const char *end = strrchr(image, '/');
+
+	while (end > image && *--end != '/')
+		;
+	if (!path)
+		exit(4);
+	memcpy(path, image, (size_t)(end - image));
+	memcpy(path + (end - image), tma, sizeof(tma));
+	basic();
+	driver_close(&d);
+	setup(path, false);
+	tma_launch();
 }
 
 static void unknown_function(void)
@@ -311,9 +338,13 @@ int main(int argc, char **argv)
 	else if (!strcmp(mode, "capture"))
 		capture();
 	else if (!strcmp(mode, "tma"))
-		tma();
+		tma_launch();
 	else if (!strcmp(mode, "classes"))
 		many_classes();
+	else if (!strcmp(mode, "two"))
+		two_kernels(argv[2]);
+	else if (!strcmp(mode, "many"))
+		many_launches();
 	else if (!strcmp(mode, "other"))
 		unknown_function();
 	else if (!strcmp(mode, "fork"))

@@ -3,6 +3,7 @@
 import glob
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -52,7 +53,11 @@ def check_status(folder):
             expect(done.stderr.startswith("kernelab: error: capture: "), f"{command}: {done.stderr}")
             expect(len(done.stderr.splitlines()) == 1, f"{command}: {done.stderr}")
     for i, args in enumerate((["--frob"], ["--per-class", "0"], ["--origin", "tritn"],
-                              ["--origin-name", "all,x"], ["--device", "tpu"], ["-o"],
+                              ["--device", "tpu"], ["-o"],
+                              ["--origin-name", "all,x"], ["--kernels", "("], ["--exclude", "[a"],
+                              ["--skip-launches", "-1"], ["--sample", "3,0"], ["--start-after", "s"],
+                              ["--stop-after", "1h"], ["--max-launches", "0"], ["--max-bytes", "1X"],
+                              ["--ranks", "1,"], ["--config", "/nonexistent/file"],
                               ["--context", "/nonexistent/file"])):
         done = capture(*args, "-o", f"{folder}/bad{i}", "--", "true") if args != ["-o"] else capture("-o")
         expect(done.returncode == 125 and args[0] in done.stderr or args[0] == "--context" and
@@ -98,6 +103,57 @@ def check_environment(folder):
     expect(all(len(line) == 3 for line in lines), f"facts: {lines}")
     expect(facts.get("context.model") == "a model", f"facts: {facts}")
     expect(facts.get("compiler.commit") == "abc", f"facts: {facts}")
+
+
+def check_config(folder):
+    config = f"{folder}/config.json"
+
+    def with_config(values, *args, env=None):
+        with open(config, "w", encoding="utf-8") as f:
+            json.dump(values, f)
+        done = capture("--config", config, "--device", "gpu", *args, "--", "env", env=env)
+        return done, dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+
+    values = {"output": f"{folder}/config1", "no-data": True, "per-class": 3, "kernels": "a|b",
+              "exclude": "c", "skip-launches": 2, "sample": "4,100", "start-after": "2s", "stop-after": 1000,
+              "max-launches": 7, "max-bytes": "2G", "max-region": "1M", "ranks": "0,2-3", "label": "x y",
+              "commit": "abc", "origin": "triton", "origin-name": "test"}
+    done, env = with_config(values, "--per-class", "5", env={"KERNELAB_SAMPLE": "9", "KERNELAB_PER_CLASS": "8"})
+    expect(done.returncode == 0 and os.path.isdir(f"{folder}/config1"), f"config: {done.stderr}")
+    for name, value in values.items():
+        if name == "output":
+            continue
+        value = {"no-data": "1", "per-class": "5"}.get(name, str(value))
+        variable = "KERNELAB_" + name.upper().replace("-", "_")
+        expect(env.get(variable) == value, f"{variable}={env.get(variable)}, not {value}")
+    for values, word in (({"kernel": "a"}, '"kernel"'), ({"kernels": ["a"]}, '"kernels"'), ({"no-data": 1}, '"no-data"'),
+                         ({"sample": "x"}, "--sample"), (["kernels"], "not a JSON object"),
+                         ({"config": "b"}, '"config"')):
+        done, env = with_config(values, "-o", f"{folder}/config2")
+        expect(done.returncode == 125 and word in done.stderr and len(done.stderr.splitlines()) == 1,
+               f"config {values}: {done.returncode} {done.stderr}")
+        expect(not os.path.exists(f"{folder}/config2"), f"config {values}: the folder was made")
+
+
+def check_variables(folder):
+    """Every option that takes a value can be a variable, for launchers that allow no options."""
+    out = f"{folder}/variables"
+    done = subprocess.run([kernelab, "capture", "--", client, "many", image("softmax_k")], capture_output=True, text=True,
+                          env={**ENV, "KERNELAB_OUTPUT": out, "KERNELAB_DEVICE": "gpu", "KERNELAB_LABEL": "night",
+                               "KERNELAB_MAX_LAUNCHES": "1", "KERNELAB_STOP_AFTER": "100",
+                               "LD_LIBRARY_PATH": fake, "KERNELAB_CACHE_ROOTS": cache})
+    expect(done.returncode == 0 and "1 launches recorded of 200 seen" in done.stderr, f"variables: {done.stderr}")
+    shown = subprocess.run([kernelab, "ls", out], capture_output=True, text=True).stdout
+    for line in ("99 launches of 1 triton kernels: KERNELAB_MAX_LAUNCHES launches of the process are recorded",
+                 "100 launches of 1 triton kernels: after KERNELAB_STOP_AFTER"):
+        expect(line in shown, f"ls lacks '{line}': {shown}")
+    expect("KERNELAB_STOP_AFTER" in shown.split("after KERNELAB_STOP_AFTER")[0],
+           f"ls does not show the selection: {shown}")
+    help_text = subprocess.run([kernelab, "capture", "--help"], capture_output=True, text=True).stdout
+    variables = subprocess.run([kernelab, "--help"], capture_output=True, text=True).stdout
+    for option in re.findall(r"^ +(?:-\w, )?--([\w-]+)", help_text, re.M):
+        expect(option == "help" or f"KERNELAB_{option.upper().replace('-', '_')} " in variables,
+               f"--{option} has no variable")
 
 
 def check_ptxas(folder):
@@ -149,9 +205,10 @@ def check_software_device(folder):
 with tempfile.TemporaryDirectory() as top:
     check_ptxas(top)
     check_summary(top)
+    check_variables(top)
     if STAND_IN:
         make_stand_in(top)
-    for check in (check_status, check_folder, check_environment, check_signal, check_software_device):
+    for check in (check_status, check_folder, check_environment, check_config, check_signal, check_software_device):
         check(top)
 print("\n".join(problems))
 sys.exit(bool(problems))
