@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the shim and the software device lie, in a build folder and when installed. */
+/* Where the shim, the software device and scripts lie, in a build folder and when installed. */
 #include "lib/paths.h"
 
 #include <errno.h>
@@ -18,6 +18,7 @@ static const struct {
 	[PART_SHIM] = {"libkernelab-shim.so", "libkernelab-shim.so", "shim/libkernelab-shim.so"},
 	[PART_SOFTGPU] = {"software device libcuda.so.1", "softgpu/libcuda.so.1",
 			  "softgpu/libcuda.so.1"},
+	[PART_RECOMPILE] = {"recompile.py", "recompile.py", "replay/recompile.py"},
 };
 
 struct search {

@@ -6,13 +6,18 @@
 #include "kernelab/error.h"
 
 /* What can be looked for. */
-enum part { PART_SHIM /* libkernelab-shim.so */, PART_SOFTGPU /* softgpu/libcuda.so.1 */ };
+enum part {
+	PART_SHIM,     /* libkernelab-shim.so */
+	PART_SOFTGPU,  /* softgpu/libcuda.so.1 */
+	PART_RECOMPILE /* recompile.py */
+};
 
 /*
- * Absolute path of a part. Where KERNELAB_LIBDIR is set: in it (as installed, or in its shim/ as
- * built) and nowhere else. Otherwise beside the running executable as in the build folder (../shim,
- * ../softgpu), then in the configured install folder. malloc'ed. -ENOENT with err naming every
- * place looked at.
+ * Absolute path of a part. Where KERNELAB_LIBDIR is set: in it (as installed, or in its shim/ or
+ * the like as built) and nowhere else. Otherwise beside the running executable as in the build
+ * folder (../shim,
+ * ../softgpu, ../replay), then in the configured install folder. malloc'ed. -ENOENT with err naming
+ * every place looked at.
  */
 int part_find(enum part part, char **path, struct error *err);
 

@@ -11,6 +11,7 @@
 #include "lib/bundle/files.h"
 #include "replay/import.h"
 #include "replay/reassemble.h"
+#include "replay/recompile.h"
 #include "replay/workspace.h"
 
 void source_free(struct source *s)
@@ -70,14 +71,21 @@ int source_open(struct source **out, const char *text, const char *const *paths,
 	return 0;
 }
 
+static bool begins(const char *text, const char *prefix)
+{
+	return !strncmp(text, prefix, strlen(prefix));
+}
+
 /* Writes the bundle of a SOURCE that is none, in `folder`. */
 static int make(const char *folder, const char *path, const struct source_request *r,
 		struct error *err)
 {
 	struct import_count count;
 
-	if (!strncmp(r->text, REASSEMBLE_PREFIX, strlen(REASSEMBLE_PREFIX)))
+	if (begins(r->text, REASSEMBLE_PREFIX))
 		return reassemble(path, folder, r, err);
+	if (begins(r->text, RECOMPILE_PREFIX))
+		return recompile(path, folder, r, err);
 	return import_folders(path, &r->text, 1, r->argc, r->argv, &count, err);
 }
 
@@ -118,7 +126,7 @@ int source_open_text(struct source **out, const struct source_request *r, struct
 	struct stat st;
 
 	*out = NULL;
-	if (!strncmp(r->text, REASSEMBLE_PREFIX, strlen(REASSEMBLE_PREFIX)))
+	if (begins(r->text, REASSEMBLE_PREFIX) || begins(r->text, RECOMPILE_PREFIX))
 		return open_made(out, r, err);
 	if (stat(r->text, &st))
 		return error_set(err, errno, ERROR_NO_OFFSET, "source %s: %s", r->text,

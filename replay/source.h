@@ -36,8 +36,9 @@ struct source_request {
 
 /*
  * Opens a SOURCE: a bundle, a folder of bundles, a folder of cubins (a Triton or Inductor cache),
- * ptxas:PATH[,flag…]. Whatever its form, it becomes bundles first: what is not one yet is written
- * as one into a temporary folder, which is gone again when this returns. 0 or -errno with err.
+ * ptxas:PATH[,flag…], triton:PYTHON. Whatever its form, it becomes bundles first: what is not one
+ * yet is written as one into a temporary folder, which is gone again when this returns. 0 or -errno
+ * with err.
  */
 int source_open_text(struct source **out, const struct source_request *request, struct error *err);
 void source_free(struct source *s);

@@ -11,7 +11,8 @@
 // clang-format off
 #define REPLAY_OPTION_ROWS(o, device, trials, dtypes)                                                              \
 	{OPTION_TEXT, "b", 'b', "SOURCE",                                                          \
-	 "kernels of side B: recorded, a bundle, a folder of bundles or cubins, ptxas:PATH[,flag]", \
+	 "kernels of side B: recorded, a bundle, a folder of bundles or cubins, ptxas:PATH[,flag], " \
+	 "triton:PYTHON",                                                                          \
 	 &(o).b},                                                                                  \
 	{OPTION_TEXT, "a", 'a', "SOURCE",                                                          \
 	 "kernels of side A; default recorded: those of BUNDLE", &(o).a},                          \

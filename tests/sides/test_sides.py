@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every form of SOURCE: cache folder, bare cubins, ptxas:PATH, and what each refuses."""
+"""Every form of SOURCE: cache folder, bare cubins, ptxas:, triton:, and what each refuses."""
 import json
 import os
 import shutil
@@ -144,11 +144,105 @@ def check_ptxas(tmp, a):
     tool.expect("A and B" in done.stdout, done.stdout)
 
 
+# A package that stands in for Triton: it gives back a cubin kept for each entry, and dies on one.
+FAKE_TRITON = {
+    "__init__.py": "__version__ = '9.9.0+git0123456789ab'\n",
+    "_C/__init__.py": "",
+    "_C/libtriton.py": """
+class Module:
+    def __init__(self, path):
+        with open(path) as f:
+            self.text = f.read()
+class ir:
+    @staticmethod
+    def context():
+        return None
+    @staticmethod
+    def load_dialects(context):
+        pass
+    @staticmethod
+    def parse_mlir_module(path, context):
+        return Module(path)
+""",
+    "backends/__init__.py": "",
+    "backends/compiler.py": """
+class Language:
+    TRITON, GLUON = 0, 1
+class GPUTarget:
+    def __init__(self, backend, arch, warp_size):
+        self.backend, self.arch, self.warp_size = backend, arch, warp_size
+""",
+    "backends/nvidia/__init__.py": "",
+    "backends/nvidia/compiler.py": "def get_ptxas(arch):\n    return ''\n",
+    "compiler/__init__.py": "",
+    "compiler/compiler.py": """
+import glob, json, os, re
+KEPT = os.environ['KEPT']
+class Options:
+    def __init__(self, given):
+        assert given['num_warps'] and 'arch' not in given
+class Backend:
+    def parse_options(self, given):
+        return Options(given)
+    def load_dialects(self, context):
+        pass
+    def add_stages(self, stages, options, language):
+        stages['ttir'] = lambda module, metadata: module.text
+        stages['ttgir'] = self.ttgir
+        stages['ptx'] = lambda text, metadata: open(self.stem + '.ptx').read()
+        stages['cubin'] = lambda text, metadata: open(self.stem + '.cubin', 'rb').read()
+    def ttgir(self, text, metadata):
+        name = re.search(r'tt.func public @(\w+)', text).group(1)
+        if name == 'adam':
+            os.abort()
+        if name == 'transpose':
+            raise RuntimeError('no transposing in this release')
+        # The config is the one with the same text.
+        for source in glob.glob(KEPT + '/*/' + name + '.source'):
+            if open(source).read() == text:
+                self.stem = source[:-len('.source')]
+                with open(self.stem + '.json') as f:
+                    metadata.update(json.load(f))
+                return 'module attributes {\\"ttg.num-warps\\" = 4 : i32}'
+        raise RuntimeError('unknown source')
+def make_backend(target):
+    return Backend()
+""",
+}
+
+
+def check_triton(tmp, a):
+    done = replay(a, "triton:/nonexistent/python", "--dry-run", status=2)
+    tool.expect("/nonexistent/python" in done.stderr, done.stderr)
+    done = replay(a, "triton:", "--dry-run", status=2)
+    tool.expect("triton:PYTHON" in done.stderr, done.stderr)
+    for name, text in FAKE_TRITON.items():
+        os.makedirs(os.path.dirname(f"{tmp}/fake/triton/{name}"), exist_ok=True)
+        with open(f"{tmp}/fake/triton/{name}", "w", encoding="utf-8") as f:
+            f.write(text)
+    os.environ.update(PYTHONPATH=f"{tmp}/fake", KEPT=os.path.join(DATA, "a"),
+                      PYTHONDONTWRITEBYTECODE="1")
+    result = f"{tmp}/triton.klab"
+    replay(a, f"triton:{sys.executable}", "-o", result, "--device", "soft")
+    done = tool.run([tool.kernelab, "analyze", result, "--json", f"{tmp}/triton.json"], 1)
+    tool.expect("triton 9.9.0+git0123456789ab, commit 0123456789ab" in show_b(done), done.stdout)
+    with open(f"{tmp}/triton.json", encoding="utf-8") as f:
+        text = f.read()
+    families = {f["name"]: f for f in json.loads(text)["families"]}
+    for name, words in ("adam", "the compiler ended by signal 6"), ("transpose", "no transposing in"):
+        family = families.pop(name)
+        tool.expect(family["coverage"]["configs_tested"] == 0 and words in json.dumps(family),
+                    f"{name}: {family}")
+    tool.check_proved(families)
+    tool.expect(all(f["bucket"] == 1 for f in families.values()), "equal cubins: not bitwise")
+
+
 with tempfile.TemporaryDirectory(prefix="kernelab-sides-") as scratch:
     os.environ["TMPDIR"] = f"{scratch}/tmp"
     os.mkdir(f"{scratch}/tmp")
     tool.capture(f"{scratch}/a", "a", steps=1)
     check_folders(scratch, f"{scratch}/a")
     check_ptxas(scratch, f"{scratch}/a")
+    check_triton(scratch, f"{scratch}/a")
     tool.expect(not os.listdir(f"{scratch}/tmp"), f"left over: {os.listdir(f'{scratch}/tmp')}")
 tool.finish()
