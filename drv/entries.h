@@ -77,6 +77,34 @@
 	E(cuLaunchKernelEx_ptsz, OPTIONAL, WRAPPED)                      \
 	E(cuLaunchCooperativeKernel, OPTIONAL, WRAPPED)                  \
 	E(cuLaunchCooperativeKernel_ptsz, OPTIONAL, WRAPPED)             \
+	E(cuGraphInstantiateWithFlags, OPTIONAL, WRAPPED)                \
+	E(cuGraphInstantiateWithParams, OPTIONAL, WRAPPED)               \
+	E(cuGraphInstantiateWithParams_ptsz, OPTIONAL, WRAPPED)          \
+	E(cuGraphLaunch, OPTIONAL, WRAPPED)                              \
+	E(cuGraphLaunch_ptsz, OPTIONAL, WRAPPED)                         \
+	E(cuGraphExecDestroy, OPTIONAL, WRAPPED)                         \
+	E(cuGraphExecUpdate, OPTIONAL, WRAPPED)                          \
+	E(cuGraphExecUpdate_v2, OPTIONAL, WRAPPED)                       \
+	E(cuGraphExecKernelNodeSetParams, OPTIONAL, WRAPPED)             \
+	E(cuGraphExecKernelNodeSetParams_v2, OPTIONAL, WRAPPED)          \
+	E(cuGraphExecMemcpyNodeSetParams, OPTIONAL, WRAPPED)             \
+	E(cuGraphExecMemsetNodeSetParams, OPTIONAL, WRAPPED)             \
+	E(cuGraphExecHostNodeSetParams, OPTIONAL, WRAPPED)               \
+	E(cuGraphExecNodeSetParams, OPTIONAL, WRAPPED)                   \
+	E(cuGraphNodeSetEnabled, OPTIONAL, WRAPPED)                      \
+	E(cuGraphDestroy, OPTIONAL, CALLED)                              \
+	E(cuGraphClone, OPTIONAL, CALLED)                                \
+	E(cuGraphNodeFindInClone, OPTIONAL, CALLED)                      \
+	E(cuGraphGetNodes, OPTIONAL, CALLED)                             \
+	E(cuGraphNodeGetType, OPTIONAL, CALLED)                          \
+	E(cuGraphKernelNodeGetParams_v2, OPTIONAL, CALLED)               \
+	E(cuGraphKernelNodeSetParams_v2, OPTIONAL, CALLED)               \
+	E(cuGraphKernelNodeGetAttribute, OPTIONAL, CALLED)               \
+	E(cuGraphNodeGetDependencies_v2, OPTIONAL, CALLED)               \
+	E(cuGraphNodeGetDependentNodes_v2, OPTIONAL, CALLED)             \
+	E(cuGraphAddDependencies_v2, OPTIONAL, CALLED)                   \
+	E(cuGraphRemoveDependencies_v2, OPTIONAL, CALLED)                \
+	E(cuGraphAddMemcpyNode, OPTIONAL, CALLED)                        \
 	E(cuTensorMapEncodeTiled, OPTIONAL, WRAPPED)                     \
 	E(cuTensorMapEncodeIm2col, OPTIONAL, WRAPPED)                    \
 	E(cuMemAlloc_v2, REQUIRED, CALLED)                               \
@@ -110,6 +138,8 @@
 	E(cuStreamSynchronize, REQUIRED, CALLED)                         \
 	E(cuStreamQuery, REQUIRED, CALLED)                               \
 	E(cuStreamIsCapturing, REQUIRED, CALLED)                         \
+	E(cuStreamBeginCapture_v2, OPTIONAL, CALLED)                     \
+	E(cuStreamEndCapture, OPTIONAL, CALLED)                          \
 	E(cuStreamWaitEvent, REQUIRED, CALLED)                           \
 	E(cuThreadExchangeStreamCaptureMode, REQUIRED, CALLED)           \
 	E(cuEventCreate, REQUIRED, CALLED)                               \

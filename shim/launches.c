@@ -42,6 +42,7 @@ static const char *const left_reasons[LEFT_COUNT] = {
 	[LEFT_FAILED] = "the contents could not be had three times: see the notes of its launches",
 	[LEFT_CLASSES] = "beyond 64 shape classes of the kernel, and its tail is recorded already",
 	[LEFT_NOT_RECORDABLE] = "launched where it cannot be recorded",
+	[LEFT_POSTPONED] = "in a graph of which others were recorded first: a later launch is",
 	[LEFT_ENDED] = "the recording had ended",
 };
 
@@ -341,7 +342,8 @@ static void count_tail(const struct launch_facts *f)
 void launches_settle(const struct launch_facts *f, enum launch_outcome outcome)
 {
 	struct shape_class *c = f->shape_class;
-	bool written = outcome != LAUNCH_SKIPPED && outcome != LAUNCH_REPEATED;
+	bool written = outcome == LAUNCH_RECORDED || outcome == LAUNCH_CAPTURED ||
+		       outcome == LAUNCH_FAILED;
 
 	pthread_mutex_lock(&recorder_table_lock);
 	if (outcome != LAUNCH_RECORDED)
@@ -355,6 +357,9 @@ void launches_settle(const struct launch_facts *f, enum launch_outcome outcome)
 		break;
 	case LAUNCH_REPEATED:
 		c->left[LEFT_IN_CAPTURE].count++;
+		break;
+	case LAUNCH_POSTPONED:
+		c->left[LEFT_POSTPONED].count++;
 		break;
 	case LAUNCH_SKIPPED:
 		c->left[LEFT_ENDED].count++;

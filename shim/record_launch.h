@@ -30,10 +30,11 @@ struct launch_facts {
 
 enum launch_outcome {
 	LAUNCH_RECORDED,
-	LAUNCH_CAPTURED, /* in stream capture: without contents */
-	LAUNCH_FAILED,   /* no contents */
-	LAUNCH_REPEATED, /* nothing was written: one in stream capture was already */
-	LAUNCH_SKIPPED   /* nothing was written: the recording has ended */
+	LAUNCH_CAPTURED,  /* in stream capture: without contents */
+	LAUNCH_FAILED,    /* no contents */
+	LAUNCH_REPEATED,  /* nothing was written: one in stream capture was already */
+	LAUNCH_POSTPONED, /* nothing was written: a later launch is to be recorded */
+	LAUNCH_SKIPPED    /* nothing was written: the recording has ended */
 };
 
 /*

@@ -13,6 +13,7 @@
 #include "lib/base.h"
 #include "lib/environment.h"
 #include "shim/facts.h"
+#include "shim/graphs.h"
 #include "shim/guard.h"
 #include "shim/hooks.h"
 #include "shim/images.h"
@@ -289,6 +290,7 @@ static void child_after_fork(void)
 	kernels_forget();
 	launches_forget();
 	tensor_maps_forget();
+	graphs_forget();
 	facts_forget();
 	if (atomic_load(&state) == STATE_OPEN)
 		atomic_store(&state, STATE_WAITING);

@@ -68,6 +68,34 @@
 	P(cuLaunchKernelEx_ptsz, "cuLaunchKernelEx", 11060)                              \
 	P(cuLaunchCooperativeKernel, "cuLaunchCooperativeKernel", 9000)                  \
 	P(cuLaunchCooperativeKernel_ptsz, "cuLaunchCooperativeKernel", 9000)             \
+	P(cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags", 11040)             \
+	P(cuGraphInstantiateWithParams, "cuGraphInstantiateWithParams", 12000)           \
+	P(cuGraphInstantiateWithParams_ptsz, "cuGraphInstantiateWithParams", 12000)      \
+	P(cuGraphLaunch, "cuGraphLaunch", 10000)                                         \
+	P(cuGraphLaunch_ptsz, "cuGraphLaunch", 10000)                                    \
+	P(cuGraphExecDestroy, "cuGraphExecDestroy", 10000)                               \
+	P(cuGraphExecUpdate, "cuGraphExecUpdate", 10020)                                 \
+	P(cuGraphExecUpdate_v2, "cuGraphExecUpdate", 12000)                              \
+	P(cuGraphExecKernelNodeSetParams, "cuGraphExecKernelNodeSetParams", 10010)       \
+	P(cuGraphExecKernelNodeSetParams_v2, "cuGraphExecKernelNodeSetParams", 12000)    \
+	P(cuGraphExecMemcpyNodeSetParams, "cuGraphExecMemcpyNodeSetParams", 10020)       \
+	P(cuGraphExecMemsetNodeSetParams, "cuGraphExecMemsetNodeSetParams", 10020)       \
+	P(cuGraphExecHostNodeSetParams, "cuGraphExecHostNodeSetParams", 10020)           \
+	P(cuGraphExecNodeSetParams, "cuGraphExecNodeSetParams", 12020)                   \
+	P(cuGraphNodeSetEnabled, "cuGraphNodeSetEnabled", 11060)                         \
+	P(cuGraphDestroy, "cuGraphDestroy", 10000)                                       \
+	P(cuGraphClone, "cuGraphClone", 10000)                                           \
+	P(cuGraphNodeFindInClone, "cuGraphNodeFindInClone", 10000)                       \
+	P(cuGraphGetNodes, "cuGraphGetNodes", 10000)                                     \
+	P(cuGraphNodeGetType, "cuGraphNodeGetType", 10000)                               \
+	P(cuGraphKernelNodeGetParams_v2, "cuGraphKernelNodeGetParams", 12000)            \
+	P(cuGraphKernelNodeSetParams_v2, "cuGraphKernelNodeSetParams", 12000)            \
+	P(cuGraphKernelNodeGetAttribute, "cuGraphKernelNodeGetAttribute", 11000)         \
+	P(cuGraphNodeGetDependencies_v2, "cuGraphNodeGetDependencies", 12030)            \
+	P(cuGraphNodeGetDependentNodes_v2, "cuGraphNodeGetDependentNodes", 12030)        \
+	P(cuGraphAddDependencies_v2, "cuGraphAddDependencies", 12030)                    \
+	P(cuGraphRemoveDependencies_v2, "cuGraphRemoveDependencies", 12030)              \
+	P(cuGraphAddMemcpyNode, "cuGraphAddMemcpyNode", 10000)                           \
 	P(cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled", 12000)                       \
 	P(cuTensorMapEncodeIm2col, "cuTensorMapEncodeIm2col", 12000)                     \
 	P(cuMemAlloc_v2, "cuMemAlloc", 3020)                                             \
@@ -101,6 +129,8 @@
 	P(cuStreamSynchronize, "cuStreamSynchronize", 2000)                              \
 	P(cuStreamQuery, "cuStreamQuery", 2000)                                          \
 	P(cuStreamIsCapturing, "cuStreamIsCapturing", 10000)                             \
+	P(cuStreamBeginCapture_v2, "cuStreamBeginCapture", 10010)                        \
+	P(cuStreamEndCapture, "cuStreamEndCapture", 10000)                               \
 	P(cuStreamWaitEvent, "cuStreamWaitEvent", 3020)                                  \
 	P(cuThreadExchangeStreamCaptureMode, "cuThreadExchangeStreamCaptureMode", 10010) \
 	P(cuEventCreate, "cuEventCreate", 2000)                                          \

@@ -114,6 +114,8 @@ static CUresult launch_extended(const CUlaunchConfig *config, CUfunction f, void
 	for (unsigned i = 0; i < config->numAttrs; i++) {
 		switch (attribute_check(config, &config->attrs[i])) {
 		case ATTRIBUTE_FINE:
+			l.cooperative |= config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE &&
+					 config->attrs[i].value.cooperative;
 			break;
 		case ATTRIBUTE_UNSUPPORTED:
 			softgpu_log(

@@ -3,6 +3,7 @@
 #include "softgpu/device.h"
 
 #include "softgpu/backing.h"
+#include "softgpu/graph.h"
 #include "softgpu/log.h"
 #include "softgpu/space.h"
 #include "softgpu/stream.h"
@@ -211,7 +212,7 @@ static bool host_is_device(const void *p, size_t size)
 	return r->kind != RANGE_MAPPING || !backing_is_mapped(p, size);
 }
 
-static CUresult copy_in(CUdeviceptr to, const void *from, size_t size)
+CUresult copy_in(CUdeviceptr to, const void *from, size_t size)
 {
 	if (size && !from)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -220,7 +221,7 @@ static CUresult copy_in(CUdeviceptr to, const void *from, size_t size)
 	return api_errno(space_write(to, from, size));
 }
 
-static CUresult copy_out(void *to, CUdeviceptr from, size_t size)
+CUresult copy_out(void *to, CUdeviceptr from, size_t size)
 {
 	if (size && !to)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -233,6 +234,12 @@ static CUresult set_words(CUdeviceptr to, unsigned value, size_t count)
 {
 	return to % 4 ? CUDA_ERROR_INVALID_VALUE : api_errno(space_set(to, value, 4, count));
 }
+
+#define CAPTURED(stream, ...)                                                                 \
+	do {                                                                                  \
+		if (graph_capturing(stream))                                                  \
+			return graph_capture_copy(stream, &(struct graph_copy){__VA_ARGS__}); \
+	} while (0)
 
 #define CHECK_STREAM(stream)                                    \
 	do {                                                    \
@@ -263,6 +270,8 @@ API cuMemcpyHtoDAsync_v2(CUdeviceptr dstDevice, const void *srcHost, size_t Byte
 {
 	API_SCOPE(NEED_LIVE);
 	CHECK_STREAM(hStream);
+	CAPTURED(hStream, .kind = COPY_IN, .to = dstDevice, .from = (uint64_t)srcHost,
+		 .bytes = ByteCount);
 	return copy_in(dstDevice, srcHost, ByteCount);
 }
 
@@ -270,6 +279,8 @@ API cuMemcpyDtoHAsync_v2(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount,
 {
 	API_SCOPE(NEED_LIVE);
 	CHECK_STREAM(hStream);
+	CAPTURED(hStream, .kind = COPY_OUT, .to = (uint64_t)dstHost, .from = srcDevice,
+		 .bytes = ByteCount);
 	return copy_out(dstHost, srcDevice, ByteCount);
 }
 
@@ -278,6 +289,8 @@ API cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t By
 {
 	API_SCOPE(NEED_LIVE);
 	CHECK_STREAM(hStream);
+	CAPTURED(hStream, .kind = COPY_WITHIN, .to = dstDevice, .from = srcDevice,
+		 .bytes = ByteCount);
 	return api_errno(space_move(dstDevice, srcDevice, ByteCount));
 }
 
@@ -297,6 +310,8 @@ API cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t N, CUstream 
 {
 	API_SCOPE(NEED_LIVE);
 	CHECK_STREAM(hStream);
+	CAPTURED(hStream, .kind = COPY_SET, .to = dstDevice, .value = uc, .width = 1,
+		 .bytes = N * 1);
 	return api_errno(space_set(dstDevice, uc, 1, N));
 }
 
@@ -304,5 +319,7 @@ API cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, size_t N, CUstream 
 {
 	API_SCOPE(NEED_LIVE);
 	CHECK_STREAM(hStream);
+	CAPTURED(hStream, .kind = COPY_SET, .to = dstDevice, .value = ui, .width = 4,
+		 .bytes = N * 4);
 	return set_words(dstDevice, ui, N);
 }

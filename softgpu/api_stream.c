@@ -4,6 +4,7 @@
 
 #include <time.h>
 
+#include "softgpu/graph.h"
 #include "softgpu/log.h"
 #include "softgpu/stream.h"
 
@@ -37,18 +38,19 @@ API cuStreamDestroy_v2(CUstream hStream)
 API cuStreamSynchronize(CUstream hStream)
 {
 	API_SCOPE(NEED_LIVE);
-	return stream_valid(hStream, api.context->handle) ? CUDA_SUCCESS
-							  : CUDA_ERROR_INVALID_HANDLE;
+	if (!stream_valid(hStream, api.context->handle))
+		return CUDA_ERROR_INVALID_HANDLE;
+	return graph_capture_refuse(hStream);
 }
 
 API cuStreamQuery(CUstream hStream)
 {
 	API_SCOPE(NEED_LIVE);
-	return stream_valid(hStream, api.context->handle) ? CUDA_SUCCESS
-							  : CUDA_ERROR_INVALID_HANDLE;
+	if (!stream_valid(hStream, api.context->handle))
+		return CUDA_ERROR_INVALID_HANDLE;
+	return graph_capture_refuse(hStream);
 }
 
-/* Graphs are not there, so no stream is ever captured. */
 API cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *captureStatus)
 {
 	API_SCOPE(NEED_LIVE);
@@ -56,7 +58,9 @@ API cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *captureStatus)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!stream_valid(hStream, api.context->handle))
 		return CUDA_ERROR_INVALID_HANDLE;
-	*captureStatus = CU_STREAM_CAPTURE_STATUS_NONE;
+	*captureStatus = !graph_capturing(hStream)      ? CU_STREAM_CAPTURE_STATUS_NONE
+			 : stream_get(hStream)->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
+							: CU_STREAM_CAPTURE_STATUS_ACTIVE;
 	return CUDA_SUCCESS;
 }
 
@@ -80,7 +84,7 @@ API cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!stream_valid(hStream, api.context->handle) || !event_get(hEvent))
 		return CUDA_ERROR_INVALID_HANDLE;
-	return CUDA_SUCCESS;
+	return graph_capture_refuse(hStream); /* captures that fork are not supported */
 }
 
 API cuEventCreate(CUevent *phEvent, unsigned int Flags)
@@ -121,6 +125,8 @@ API cuEventRecord(CUevent hEvent, CUstream hStream)
 
 	if (!e || e->context != api.context->handle || !stream_valid(hStream, api.context->handle))
 		return CUDA_ERROR_INVALID_HANDLE;
+	if (graph_capturing(hStream))
+		return graph_capture_refuse(hStream);
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	e->time_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	e->recorded = true;

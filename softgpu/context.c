@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "lib/base.h"
+#include "softgpu/graph.h"
 #include "softgpu/handle.h"
 #include "softgpu/space.h"
 #include "softgpu/module.h"
@@ -130,6 +131,7 @@ struct context *context_get(CUcontext handle)
 
 static void context_empty(struct context *c)
 {
+	graph_free_context(c->handle);
 	module_free_context(c->handle);
 	stream_free_context(c->handle);
 	space_free_owner(c->handle);

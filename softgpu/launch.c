@@ -7,6 +7,7 @@
 
 #include "lib/base.h"
 #include "softgpu/device.h"
+#include "softgpu/graph.h"
 #include "softgpu/handle.h"
 #include "softgpu/log.h"
 #include "softgpu/machine.h"
@@ -170,7 +171,26 @@ CUresult launch_run(const struct launch *l, struct context *context)
 	if (!params)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	result = params_read(l, params);
-	return result == CUDA_SUCCESS ? launch_execute(l, params) : result;
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (graph_capturing(l->stream))
+		return graph_capture_kernel(l, params);
+	return launch_execute(l, params);
+}
+
+CUresult launch_into_node(const struct launch *l, struct graph_node *node)
+{
+	_cleanup_free_ uint8_t *params = calloc(1, l->function->entry->params_bytes + 1);
+	CUresult result = launch_check(l);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!params)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	result = params_read(l, params);
+	if (result != CUDA_SUCCESS)
+		return result;
+	return graph_set_kernel(node, l, params) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 int launch_occupancy(const struct function *f, uint32_t block_threads, uint64_t shared_bytes)

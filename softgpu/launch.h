@@ -3,6 +3,7 @@
 #ifndef SOFTGPU_LAUNCH_H
 #define SOFTGPU_LAUNCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "softgpu/context.h"
@@ -19,15 +20,21 @@ struct launch {
 	CUstream stream;
 	void **params; /* one pointer a parameter; or NULL */
 	void **extra;  /* CU_LAUNCH_PARAM_*; or NULL */
+	bool cooperative;
 };
 
 /*
- * Checks all limits and runs the launch to its end in the calling thread. A fault is logged with
+ * Checks all limits. On a stream that is being captured that is all, and the launch becomes a node
+ * (softgpu/graph.h). Else runs the launch to its end in the calling thread. A fault is logged with
  * kernel, PTX line, block, thread and address and ends the device for the process (device_lost): as
  * on a GPU, the launch itself returns CUDA_SUCCESS, and later calls return the error (with
  * CUDA_LAUNCH_BLOCKING=1 the launch does too). Under the API lock.
  */
 CUresult launch_run(const struct launch *l, struct context *context);
+
+struct graph_node;
+/* Checks as launch_run does and makes the launch what a kernel node of a graph does. */
+CUresult launch_into_node(const struct launch *l, struct graph_node *node);
 
 /*
  * Blocks of block_threads that fit on a multiprocessor, by threads, blocks, shared memory and,

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "softgpu/graph.h"
 #include "softgpu/handle.h"
 
 struct stream *stream_new(uint64_t context, unsigned flags)
@@ -25,6 +26,8 @@ struct stream *stream_new(uint64_t context, unsigned flags)
 void stream_free(struct stream *s)
 {
 	handle_free(HANDLE_STREAM, s->handle);
+	if (s->capture)
+		graph_free(s->capture);
 	free(s);
 }
 

@@ -12,6 +12,9 @@
 struct stream {
 	uint64_t handle, context;
 	unsigned flags;
+	struct graph *capture;   /* being captured into it, or NULL */
+	struct graph_node *last; /* of the capture */
+	bool invalid;            /* the capture was broken by a forbidden call */
 };
 
 struct event {

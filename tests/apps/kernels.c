@@ -91,7 +91,10 @@ void kernel_set_unload(struct kernel_set *set)
 	for (unsigned i = 0; i < set->count; i++) {
 		if (set->images[i].module)
 			CHECK(cuModuleUnload(set->images[i].module));
+		if (set->images[i].library)
+			CHECK(cuLibraryUnload(set->images[i].library));
 		set->images[i].module = NULL;
+		set->images[i].library = NULL;
 	}
 }
 
@@ -138,14 +141,38 @@ struct kernel_image *kernel_find(struct kernel_set *set, const char *entry,
 		struct kernel_image *image = &set->images[i];
 
 		if (!strcmp(image->entry, entry) && fits(image, a) && assumptions(image) == best &&
-		    !config--)
+		    !config--) {
+			image->as_library = set->as_libraries;
 			return image;
+		}
 	}
 	return NULL;
 }
 
+/* Large shared memory is set on the function of the kernel; the launch takes the kernel itself. */
+static CUfunction load_library(struct kernel_image *image, const char *data)
+{
+	CUkernel kernel;
+	CUfunction f;
+
+	driver_check(cu.cuLibraryLoadData(&image->library, data, NULL, NULL, 0, NULL, NULL, 0),
+		     image->path);
+	CHECK(cuLibraryGetKernel(&kernel, image->library, image->entry));
+	CHECK(cuKernelGetFunction(&f, kernel));
+	image->function = (CUfunction)kernel;
+	return f;
+}
+
+static CUfunction load_module(struct kernel_image *image, const char *data)
+{
+	driver_check(cu.cuModuleLoadData(&image->module, data), image->path);
+	CHECK(cuModuleGetFunction(&image->function, image->module, image->entry));
+	return image->function;
+}
+
 static void load(struct kernel_image *image)
 {
+	CUfunction function;
 	size_t size = 0, room = 1 << 20;
 	char *data = malloc(room);
 	FILE *f = fopen(image->path, "rbe");
@@ -157,13 +184,22 @@ static void load(struct kernel_image *image)
 	if (!size || size == room)
 		die("%s: not read", image->path);
 	fclose(f);
-	driver_check(cu.cuModuleLoadData(&image->module, data), image->path);
-	CHECK(cuModuleGetFunction(&image->function, image->module, image->entry));
+	function = image->as_library ? load_library(image, data) : load_module(image, data);
 	if (image->shared_bytes > 49152)
-		CHECK(cuFuncSetAttribute(image->function,
-					 CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+		CHECK(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
 					 (int)image->shared_bytes));
 	free(data);
+}
+
+void kernel_pointers(const struct kernel_image *image, struct arguments *a, void **pointers)
+{
+	static CUdeviceptr no_scratch = 0;
+	unsigned count = 0;
+
+	for (; count < a->count; count++)
+		pointers[count] = &a->values[count];
+	for (unsigned i = 0; i < image->scratch; i++)
+		pointers[count++] = &no_scratch;
 }
 
 void kernel_launch(struct kernel_image *image, const struct arguments *a, unsigned x, unsigned y,
@@ -171,18 +207,12 @@ void kernel_launch(struct kernel_image *image, const struct arguments *a, unsign
 {
 	struct arguments copy = *a;
 	void *pointers[KERNEL_ARGUMENTS_MAX + 2];
-	CUdeviceptr no_scratch = 0;
-	unsigned count = 0;
 
 	if (!image)
 		die("no kernel fits the arguments");
-	if (!image->module)
+	if (!image->module && !image->library)
 		load(image);
-	for (; count < copy.count; count++)
-		pointers[count] = &copy.values[count];
-	for (unsigned i = 0; i < image->scratch; i++)
-		pointers[count++] = &no_scratch;
-
+	kernel_pointers(image, &copy, pointers);
 	if (call == LAUNCH_CLASSIC) {
 		driver_check(cu.launch_kernel(image->function, x, y, 1, 32 * image->warps, 1, 1,
 					      image->shared_bytes, cu.stream, pointers, NULL),

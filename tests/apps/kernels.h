@@ -20,12 +20,15 @@ struct kernel_image {
 	unsigned warps, shared_bytes;
 	unsigned blocks[KERNEL_BLOCKS_MAX]; /* block sizes, in the order of the source */
 	CUmodule module;                    /* loaded at the first launch, as Triton does */
-	CUfunction function;
+	CUlibrary library;                  /* in its place, if the set has as_libraries */
+	CUfunction function;                /* or the library's CUkernel, launched as it is */
+	bool as_library;
 };
 
 struct kernel_set {
 	struct kernel_image images[KERNEL_IMAGES_MAX];
 	unsigned count;
+	bool as_libraries; /* load by cuLibraryLoadData; set before the first launch */
 };
 
 /* Arguments of one launch: put them in order, then kernel_launch. */
@@ -54,6 +57,9 @@ void kernel_set_unload(struct kernel_set *set);
 /* The config-th image of entry whose specialisation fits the arguments; NULL if there is none. */
 struct kernel_image *kernel_find(struct kernel_set *set, const char *entry,
 				 const struct arguments *a, unsigned config);
+
+/* Pointers to the arguments and the hidden scratch, as launches take them; room for MAX + 2. */
+void kernel_pointers(const struct kernel_image *image, struct arguments *a, void **pointers);
 
 enum launch_call { LAUNCH_EX, LAUNCH_CLASSIC };
 

@@ -200,11 +200,8 @@ static void classify(struct model *m)
 	launch_flat(m, "loss_sum", &a, ROWS);
 }
 
-void model_forward(struct model *m, const int32_t *labels, struct step_result *result)
+void model_forward(struct model *m)
 {
-	float loss[ROWS];
-	int32_t best[ROWS];
-
 	embed(m);
 	matmul(m, MATRIX(m->x, WIDTH), MATRIX(parameter_at(m->parameters, PARAMETER_W1), HIDDEN),
 	       MATRIX(m->h, HIDDEN), ROWS, HIDDEN, WIDTH);
@@ -213,6 +210,12 @@ void model_forward(struct model *m, const int32_t *labels, struct step_result *r
 	       MATRIX(parameter_at(m->parameters, PARAMETER_W2), CLASS_PITCH),
 	       MATRIX(m->logits, CLASS_PITCH), ROWS, CLASSES, HIDDEN);
 	classify(m);
+}
+
+void model_read_result(struct model *m, const int32_t *labels, struct step_result *result)
+{
+	float loss[ROWS];
+	int32_t best[ROWS];
 
 	read_back(loss, m->loss, sizeof loss);
 	read_back(best, m->best, sizeof best);
@@ -310,22 +313,29 @@ void model_backward(struct model *m)
 	backward_words(m);
 }
 
-void model_update(struct model *m, int step)
+struct kernel_image *model_update_arguments(struct model *m, int step, struct arguments *a)
 {
 	struct kernel_image *image;
-	struct arguments a;
 
-	a = ARGUMENTS(POINTERS(m->parameters, m->gradients, m->moment1, m->moment2),
-		      INTEGERS(PARAMETER_ELEMENTS));
-	put_real(&a, ADAM_RATE);
-	put_real(&a, ADAM_BETA1);
-	put_real(&a, ADAM_BETA2);
-	put_real(&a, (float)(1.0 / (1.0 - pow(ADAM_BETA1, step))));
-	put_real(&a, (float)(1.0 / (1.0 - pow(ADAM_BETA2, step))));
-	put_real(&a, ADAM_EPSILON);
-	image = kernel_find(m->kernels, "adam", &a, 0);
+	*a = ARGUMENTS(POINTERS(m->parameters, m->gradients, m->moment1, m->moment2),
+		       INTEGERS(PARAMETER_ELEMENTS));
+	put_real(a, ADAM_RATE);
+	put_real(a, ADAM_BETA1);
+	put_real(a, ADAM_BETA2);
+	put_real(a, (float)(1.0 / (1.0 - pow(ADAM_BETA1, step))));
+	put_real(a, (float)(1.0 / (1.0 - pow(ADAM_BETA2, step))));
+	put_real(a, ADAM_EPSILON);
+	image = kernel_find(m->kernels, "adam", a, 0);
 	if (!image)
 		die("no adam fits the arguments");
+	return image;
+}
+
+void model_update(struct model *m, int step)
+{
+	struct arguments a;
+	struct kernel_image *image = model_update_arguments(m, step, &a);
+
 	kernel_launch(image, &a, (PARAMETER_ELEMENTS + image->blocks[0] - 1) / image->blocks[0], 1,
 		      LAUNCH_CLASSIC);
 }

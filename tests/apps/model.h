@@ -110,6 +110,7 @@ struct tuned {
 struct model {
 	struct kernel_set *kernels;
 	int pinned_config; /* of matmul; < 0: the fastest of the sweep */
+	bool no_sweep;     /* take the pinned one without trying them */
 	struct tuned tuned[TUNER_KEYS];
 	unsigned tuned_count;
 	struct pool pools[POOLS];
@@ -134,9 +135,13 @@ void model_destroy(struct model *m);
 unsigned parameter_offset(enum parameter which);
 CUdeviceptr parameter_at(CUdeviceptr flat, enum parameter which);
 
-void model_forward(struct model *m, const int32_t *labels, struct step_result *result);
+/* Launches of the forward pass; its loss is read behind them. */
+void model_forward(struct model *m);
+void model_read_result(struct model *m, const int32_t *labels, struct step_result *result);
 void model_backward(struct model *m);
 /* step counts from 1. */
 void model_update(struct model *m, int step);
+/* The update's kernel and what it is launched with. */
+struct kernel_image *model_update_arguments(struct model *m, int step, struct arguments *a);
 
 #endif

@@ -47,6 +47,9 @@ for config in ("0", "1", "2"):
     expect(run.returncode == 0, f"training with matmul config {config}", run)
 run = train("--kernels", *kernels("a"), "--config", "0")
 expect(run.stdout == outputs["a"], "a second run prints other losses", run)
+for options in (["--graph"], ["--library"], ["--graph", "--library"]):
+    run = train("--kernels", *kernels("a"), "--config", "0", "--check", *options)
+    expect(run.returncode == 0 and run.stdout == outputs["a"], f"{options} prints other losses", run)
 run = train("--kernels", *kernels("a"), "--steps", "1", "--check")
 expect(run.returncode == 0, "training with the fastest config", run)
 
@@ -67,6 +70,7 @@ with tempfile.TemporaryDirectory() as empty:
         f.write("no kernel\n")
     for status, options in ((2, []), (2, ["--kernels", *kernels("a"), "--steps", "x"]),
                             (2, ["--kernels", *kernels("a"), "surplus"]), (1, ["--kernels", empty]),
+                            (2, ["--kernels", *kernels("a"), "--graph"]),
                             (1, ["--kernels", *kernels("none")]),
                             (1, ["--kernels", *kernels("a"), "--config", "3"])):
         run = train(*options)

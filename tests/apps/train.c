@@ -17,17 +17,23 @@ enum { STEPS_DEFAULT = 4, STEPS_MAX = 100000 };
 
 static const char usage[] =
 	"usage: train --kernels FOLDER [--replace FOLDER]... [--config N] [--steps N] [--check]\n"
+	"       [--graph] [--library]\n"
 	"  --kernels FOLDER  kernels and manifest made by make-kernels.py\n"
 	"  --replace FOLDER  edited kernels that take the place of those of the same name\n"
 	"  --config N        matmul's config number N wins every sweep (default: the fastest)\n"
 	"  --steps N         training steps (default 4)\n"
+	"  --graph           capture the first step into a graph and launch that for every step, "
+	"the\n"
+	"                    update's arguments set anew; needs --config, of which no sweep is "
+	"made\n"
+	"  --library         load kernels by cuLibraryLoadData and launch CUkernel handles\n"
 	"  --check           hold each step against a reference in double precision\n"
 	"Losses go to stdout, everything else to stderr. Status: 0 done, 1 failed, 2 usage.\n";
 
 struct settings {
 	struct kernel_set kernels;
 	long config, steps;
-	bool check;
+	bool check, graph;
 };
 
 static long number(const char *text, long limit)
@@ -51,6 +57,8 @@ static void parse(struct settings *s, int argc, char **argv)
 						{"config", required_argument, NULL, 'c'},
 						{"steps", required_argument, NULL, 's'},
 						{"check", no_argument, NULL, 'x'},
+						{"graph", no_argument, NULL, 'g'},
+						{"library", no_argument, NULL, 'l'},
 						{"help", no_argument, NULL, 'h'},
 						{NULL, 0, NULL, 0}};
 	int option;
@@ -66,29 +74,99 @@ static void parse(struct settings *s, int argc, char **argv)
 			s->steps = number(optarg, STEPS_MAX);
 		} else if (option == 'x') {
 			s->check = true;
+		} else if (option == 'g') {
+			s->graph = true;
+		} else if (option == 'l') {
+			s->kernels.as_libraries = true;
 		} else {
 			fputs(usage, option == 'h' ? stdout : stderr);
 			exit(option == 'h' ? 0 : 2);
 		}
 	}
-	if (optind != argc || !s->kernels.count) {
+	if (optind != argc || !s->kernels.count || (s->graph && s->config < 0)) {
 		fputs(usage, stderr);
 		exit(2);
 	}
 }
 
-/* One step; returns how many disagreements with the reference there were. */
-static unsigned train_step(struct model *m, const int32_t *ids, const int32_t *labels, int step,
-			   bool check, struct step_result *result)
+/* The whole step as a graph; update: its kernel node of the optimizer. */
+struct step_graph {
+	CUgraph graph;
+	CUgraphExec exec;
+	CUgraphNode update;
+};
+
+static CUgraphNode find_kernel(CUgraph graph, CUfunction f)
+{
+	CUDA_KERNEL_NODE_PARAMS p;
+	CUgraphNode nodes[256];
+	CUgraphNodeType type;
+	size_t count = 256;
+
+	CHECK(cuGraphGetNodes(graph, nodes, &count));
+	for (size_t i = 0; i < count; i++) {
+		CHECK(cuGraphNodeGetType(nodes[i], &type));
+		if (type != CU_GRAPH_NODE_TYPE_KERNEL)
+			continue;
+		CHECK(cuGraphKernelNodeGetParams_v2(nodes[i], &p));
+		if ((p.func ? p.func : (CUfunction)p.kern) == f)
+			return nodes[i];
+	}
+	die("the graph does not hold the update");
+}
+
+static void capture_step(struct model *m, struct step_graph *g)
+{
+	struct arguments a;
+	struct kernel_image *image;
+	CUfunction f;
+
+	CHECK(cuStreamBeginCapture_v2(cu.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+	model_forward(m);
+	model_backward(m);
+	model_update(m, 1);
+	CHECK(cuStreamEndCapture(cu.stream, &g->graph));
+	CHECK(cuGraphInstantiateWithFlags(&g->exec, g->graph, 0));
+	image = model_update_arguments(m, 1, &a);
+	f = image->function;
+	if (image->library)
+		CHECK(cuKernelGetFunction(&f, (CUkernel)image->function));
+	g->update = find_kernel(g->graph, f);
+}
+
+static void launch_step(struct model *m, struct step_graph *g, int step)
+{
+	struct arguments a;
+	struct kernel_image *image = model_update_arguments(m, step, &a);
+	CUDA_KERNEL_NODE_PARAMS p;
+	void *pointers[KERNEL_ARGUMENTS_MAX + 2];
+
+	kernel_pointers(image, &a, pointers);
+	CHECK(cuGraphKernelNodeGetParams_v2(g->update, &p));
+	p.kernelParams = pointers;
+	CHECK(cuGraphExecKernelNodeSetParams_v2(g->exec, g->update, &p));
+	CHECK(cuGraphLaunch(g->exec, cu.stream));
+}
+
+/* One step; g: by that graph, or NULL. Returns how many disagreements with the reference there
+ * were. */
+static unsigned train_step(struct model *m, struct step_graph *g, const int32_t *ids,
+			   const int32_t *labels, int step, bool check, struct step_result *result)
 {
 	struct reference_state before;
 	unsigned faults = 0;
 
 	if (check)
 		reference_read(&before, m);
-	model_forward(m, labels, result);
-	model_backward(m);
-	model_update(m, step);
+	if (g) {
+		launch_step(m, g, step);
+		model_read_result(m, labels, result);
+	} else {
+		model_forward(m);
+		model_read_result(m, labels, result);
+		model_backward(m);
+		model_update(m, step);
+	}
 	CHECK(cuStreamSynchronize(cu.stream));
 	printf("step %d loss %.17g right %u/%d\n", step, result->loss, result->right, ROWS);
 	if (!check)
@@ -109,20 +187,29 @@ int main(int argc, char **argv)
 	static struct model model;
 	static int32_t ids[ROWS * WORDS], labels[ROWS];
 	struct step_result result = {0};
+	struct step_graph graph = {0};
 	unsigned faults = 0;
 	double first = 0;
 
 	parse(&settings, argc, argv);
 	driver_open();
 	model_create(&model, &settings.kernels, (int)settings.config, ids, labels);
+	model.no_sweep = settings.graph;
+	if (settings.graph)
+		capture_step(&model, &graph);
 	for (int step = 1; step <= settings.steps; step++) {
-		faults += train_step(&model, ids, labels, step, settings.check, &result);
+		faults += train_step(&model, settings.graph ? &graph : NULL, ids, labels, step,
+				     settings.check, &result);
 		if (step == 1)
 			first = result.loss;
 	}
 	if (settings.check && settings.steps > 1 && !(result.loss < first)) {
 		fprintf(stderr, "train: the loss did not go down\n");
 		faults++;
+	}
+	if (settings.graph) {
+		CHECK(cuGraphExecDestroy(graph.exec));
+		CHECK(cuGraphDestroy(graph.graph));
 	}
 	kernel_set_unload(&settings.kernels);
 	model_destroy(&model);

@@ -39,11 +39,11 @@ class Tool:
                     f"{done.stdout[-4000:]}{done.stderr[-4000:]}")
         return done
 
-    def capture(self, out, kernels, edits=(), options=(), steps=4):
+    def capture(self, out, kernels, edits=(), options=(), steps=4, program=()):
         """Captures the training program with a set of kernels and edits over it."""
         folders = [os.path.join(DATA, kernels)] + [os.path.join(DATA, "edits", e) for e in edits]
         command = [self.kernelab, "capture", "-o", out, "--device", "soft", *options, "--",
-                   self.train, "--config", "0", "--steps", str(steps), "--kernels", folders[0]]
+                   self.train, "--config", "0", "--steps", str(steps), "--kernels", folders[0], *program]
         for folder in folders[1:]:
             command += ["--replace", folder]
         return self.run(command, 0, KERNELAB_CACHE_ROOTS=":".join(folders))
