@@ -30,15 +30,32 @@ static bool text_equal(const char *x, const char *y)
 	return !strcmp(x ? x : "", y ? y : "");
 }
 
+/* Once: the results of a replay in shards say the same of their recordings. `path` may be NULL. */
 static int add_incomplete(struct analysis *a, const char *path, const char *what)
 {
+	_cleanup_free_ char *text = text_format("%s%s%s", path ? path : "", path ? ": " : "", what);
+
+	if (!text)
+		return -ENOMEM;
+	for (size_t i = 0; i < a->incomplete_count; i++)
+		if (!strcmp(a->incomplete[i], text))
+			return 0;
 	if (array_reserve(&a->incomplete, a->incomplete_count, &a->incomplete_capacity,
 			  sizeof(*a->incomplete)))
 		return -ENOMEM;
-	a->incomplete[a->incomplete_count] = text_format("%s: %s", path, what);
-	if (!a->incomplete[a->incomplete_count])
-		return -ENOMEM;
-	a->incomplete_count++;
+	a->incomplete[a->incomplete_count++] = steal_pointer(text);
+	return 0;
+}
+
+static int add_partial_recordings(struct analysis *a, const struct bundle *b)
+{
+	for (size_t i = 0; i < b->facts.count; i++) {
+		const struct record_fact *f = &b->facts.items[i];
+
+		if (text_equal(f->name, FACT_PARTIAL_RECORDING) && f->value &&
+		    add_incomplete(a, NULL, f->value))
+			return -ENOMEM;
+	}
 	return 0;
 }
 
@@ -83,6 +100,8 @@ static int open_results(struct analysis *a, char *const *paths, size_t count, st
 			e = check_belongs(a->results[0], a->results[i], err);
 		if (!e && a->results[i]->incomplete &&
 		    add_incomplete(a, a->results[i]->path, a->results[i]->incomplete))
+			e = out_of_memory(err);
+		if (!e && add_partial_recordings(a, a->results[i]->bundle))
 			e = out_of_memory(err);
 		if (e)
 			return e;

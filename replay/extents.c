@@ -114,11 +114,12 @@ static int compare_sizes(const void *a, const void *b)
 static int merge_group(struct extents *e, size_t first, uint64_t written)
 {
 	size_t n = e->count - first, kept = first;
-	struct record_extent *x = e->items + first;
+	struct record_extent *x;
 	uint64_t hull, gap_limit, *gaps;
 
 	if (n < 2)
 		return 0;
+	x = e->items + first;
 	hull = x[n - 1].address + x[n - 1].size - x[0].address;
 	if (hull / 4 <= written) {
 		x[0].size = hull;

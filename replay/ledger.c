@@ -168,6 +168,24 @@ static int put_side(struct ledger *r, enum side side, const struct source *s, co
 	return bundle_put_side(r->writer, &record);
 }
 
+/* What a killed or damaged recording lost is in no case of the result: the fact says so. */
+static int put_problems(struct ledger *r, const struct source *s)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		const struct bundle *b = s->bundles[i];
+		_cleanup_free_ char *text = NULL;
+		int rc;
+
+		if (!*bundle_problem(b))
+			continue;
+		text = text_format("%s: %s", b->path, bundle_problem(b));
+		rc = text ? put_fact(r, FACT_PARTIAL_RECORDING, text, "the recording") : -ENOMEM;
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
 static int put_families(struct ledger *r)
 {
 	const struct pairs *pairs = &r->plan->pairs;
@@ -221,6 +239,12 @@ int ledger_open(struct ledger *r, const struct plan *plan, const struct replay_o
 		rc = put_side(r, SIDE_A, plan->a, options->a_version, options->a_commit);
 	if (!rc)
 		rc = put_side(r, SIDE_B, plan->b, options->b_version, options->b_commit);
+	if (!rc)
+		rc = put_problems(r, plan->base);
+	if (!rc && plan->a != plan->base)
+		rc = put_problems(r, plan->a);
+	if (!rc && plan->b != plan->base && plan->b != plan->a)
+		rc = put_problems(r, plan->b);
 	if (!rc)
 		rc = put_families(r);
 	if (rc)

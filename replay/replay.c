@@ -423,6 +423,14 @@ static void catch_signals(struct sigaction *old_int, struct sigaction *old_term)
 	sigaction(SIGTERM, &action, old_term);
 }
 
+static void note_problems(struct replay *p, const struct source *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (*bundle_problem(s->bundles[i]))
+			progress_note(&p->progress, "%s: not whole, what is there is replayed: %s",
+				      s->bundles[i]->path, bundle_problem(s->bundles[i]));
+}
+
 static int run_device(struct replay *p, struct error *err)
 {
 	char how[200];
@@ -432,6 +440,11 @@ static int run_device(struct replay *p, struct error *err)
 		return rc;
 	if (p->options->device == REPLAY_DEVICE_AUTO && !strncmp(how, "no GPU", 6))
 		progress_note(&p->progress, "%s (PTX level: ptxas is not executed)", how);
+	note_problems(p, p->plan->base);
+	if (p->plan->a != p->plan->base)
+		note_problems(p, p->plan->a);
+	if (p->plan->b != p->plan->base && p->plan->b != p->plan->a)
+		note_problems(p, p->plan->b);
 	rc = ledger_open(&p->ledger, p->plan, p->options, p->summary, p->driver, how, err);
 	if (rc) {
 		ledger_close(&p->ledger, err ? err->message : "failed");

@@ -63,6 +63,11 @@ int source_open(struct source **out, const char *text, const char *const *paths,
 	bundle_paths_free(&files);
 	if (!rc)
 		rc = suite_build(&s->suite, s->bundles, s->count, err);
+	if (!rc && !s->suite->family_count)
+		rc = error_set(err, ENODATA, ERROR_NO_OFFSET, "%s%s: no kernels in it%s%s",
+			       s->bundles[0]->path, s->count > 1 ? " and others" : "",
+			       *bundle_problem(s->bundles[0]) ? ": " : "",
+			       bundle_problem(s->bundles[0]));
 	if (rc) {
 		source_free(s);
 		return rc;

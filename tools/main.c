@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The kernelab command: finds the verb and runs it.
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/environment.h"
 #include "lib/log.h"
@@ -33,8 +35,25 @@ static void print_help(void)
 	       "of capture: the program's own, 125 to 127 for kernelab's.\n");
 }
 
+/*
+ * Where a standard stream is closed, no file of ours gets its number: what is printed would land in
+ * it. /dev/null for reading stands in, so that printing still fails; the captured program, which
+ * exec gives none of it, finds the stream as closed as the caller left it.
+ */
+static void guard_standard_streams(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
+	guard_standard_streams();
 	if (argc < 2) {
 		log_error("no verb given; see kernelab --help");
 		return 2;

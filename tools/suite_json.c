@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "kernelab/bundle.h"
 #include "kernelab/dtype.h"
 #include "lib/base.h"
 #include "tools/suite_head.h"
@@ -68,8 +69,8 @@ static void add_bundle(struct writer *w, json_t *array, const struct suite *s, s
 	struct head h;
 
 	put_text(w, object, "path", b->path);
-	put(w, object, "complete", json_boolean(!*suite_bundle_problem(b)));
-	put_text(w, object, "problem", suite_bundle_problem(b));
+	put(w, object, "complete", json_boolean(!*bundle_problem(b)));
+	put_text(w, object, "problem", bundle_problem(b));
 	lines = array_in(w, object, "facts");
 	open = array_in(w, object, "open_questions");
 	if (head_make(&h, s, index) < 0)

@@ -28,7 +28,4 @@ char *suite_signature(const struct record_arg *args, size_t count);
 /* A copy that is fit for a terminal; malloc'ed; NULL without memory. */
 char *suite_clean(const char *text);
 
-/* Problems of a bundle as a capture: "killed: …", "not whole: …"; "" if none. Static or b's own. */
-const char *suite_bundle_problem(const struct bundle *b);
-
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/phrase.h"
+#include "kernelab/bundle.h"
 #include "kernelab/dtype.h"
 #include "lib/base.h"
 #include "lib/origin.h"
@@ -47,17 +48,6 @@ char *suite_signature(const struct record_arg *args, size_t count)
 		return NULL;
 	}
 	return phrase_clean(text);
-}
-
-const char *suite_bundle_problem(const struct bundle *b)
-{
-	if (!b->complete)
-		return *b->damage ? b->damage : "the capture was killed";
-	if (!b->ends.count)
-		return "the capture did not end by itself";
-	if (!b->ends.items[0].clean)
-		return b->ends.items[0].incomplete ? b->ends.items[0].incomplete : "incomplete";
-	return "";
 }
 
 static const char *base_name(const char *path)
@@ -118,7 +108,7 @@ static int print_head(FILE *f, const struct suite *s, size_t index, const char *
 {
 	const struct bundle *b = s->bundles[index];
 	_cleanup_free_ char *path = suite_clean(b->path);
-	_cleanup_free_ char *problem = suite_clean(suite_bundle_problem(b));
+	_cleanup_free_ char *problem = suite_clean(bundle_problem(b));
 	struct head h;
 	int r = path && problem ? head_make(&h, s, index) : -ENOMEM;
 

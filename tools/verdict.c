@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "analyze/analyze.h"
@@ -25,12 +26,19 @@ static bool is_stdout(const char *path)
 
 static int file_open(const struct verb *verb, struct verdict_file *f, const char *path)
 {
+	struct stat st;
+
 	f->path = path;
 	if (!path)
 		return 0;
 	if (is_stdout(path)) {
 		f->stream = stdout;
 		return 0;
+	}
+	/* Not after hours of replay, when the report is to take this name. */
+	if (!stat(path, &st) && S_ISDIR(st.st_mode)) {
+		log_error("%s: %s: %s", verb->name, path, strerror(EISDIR));
+		return 2;
 	}
 	f->temporary = text_format("%s.%ld.tmp", path, (long)getpid());
 	f->stream = f->temporary ? fopen(f->temporary, "wx") : NULL;
@@ -163,10 +171,13 @@ static int write_reports(const struct verb *verb, struct verdict_options *v,
 	int status = 0;
 
 	if (!is_stdout(v->json) && !is_stdout(v->markdown) && !is_stdout(v->html)) {
+		struct verdict_file terminal = {.path = "-", .stream = stdout};
+
 		if (v->explain)
 			status |= explain(verb, v, a);
 		else
 			report_terminal(a, stdout, want_colour());
+		status |= file_finish(verb, &terminal, 0);
 	}
 	if (json->stream)
 		status |= file_finish(verb, json, report_json(a, json->stream));

@@ -128,6 +128,9 @@ const struct record_file *bundle_file(const struct bundle *b, struct hash128 ima
 				      const char *suffix);
 /* Value of the last FACT of that name, or NULL. */
 const char *bundle_fact(const struct bundle *b, const char *name);
+/* Why a capture may lack something: it was killed, damaged, or recording stopped. "" where whole.
+ */
+const char *bundle_problem(const struct bundle *b);
 
 /* Whole contents of an image or file, malloc'ed with one NUL behind; the caller frees. */
 int bundle_read_image(const struct bundle *b, const struct record_image *image, void **data,

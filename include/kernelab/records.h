@@ -186,6 +186,9 @@ const char *trial_status_name(uint32_t v);
 	F(7, BOOL, no_data, "geometry and metadata only")                 \
 	F(8, STR, rank, "RANK, SLURM_PROCID or LOCAL_RANK with its name, e.g. RANK=3")
 
+/* A FACT of a result: "FILE: WHY" of a recording that a side is from and that lacks something. */
+#define FACT_PARTIAL_RECORDING "replay.partial_recording"
+
 #define RECORD_FACT(F, A)                                                                        \
 	F(1, STR, name, "dotted name, e.g. torch.version, env.TRITON_PTXAS_PATH, context.model") \
 	F(2, STR, value, "its value")                                                            \

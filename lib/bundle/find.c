@@ -56,6 +56,17 @@ const struct record_file *bundle_file(const struct bundle *b, struct hash128 ima
 }
 
 /* Facts are few; the last one of a name counts. */
+const char *bundle_problem(const struct bundle *b)
+{
+	if (!b->complete)
+		return *b->damage ? b->damage : "the capture was killed";
+	if (!b->ends.count)
+		return "the capture did not end by itself";
+	if (!b->ends.items[0].clean)
+		return b->ends.items[0].incomplete ? b->ends.items[0].incomplete : "incomplete";
+	return "";
+}
+
 const char *bundle_fact(const struct bundle *b, const char *name)
 {
 	for (size_t i = b->facts.count; i-- > 0;)

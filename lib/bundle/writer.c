@@ -157,6 +157,27 @@ static int writer_start(struct bundle_writer *w)
 	return append(w, &part, 1);
 }
 
+/*
+ * A program that runs with a standard stream closed still prints: its words are not to land in the
+ * bundle, so that never gets a number below 3. Mode 0600: a bundle holds the model's data.
+ */
+static int create_file(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600), moved, status;
+
+	if (fd < 0)
+		return -errno;
+	if (fd > STDERR_FILENO)
+		return fd;
+	moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	status = -errno;
+	close(fd);
+	if (moved >= 0)
+		return moved;
+	unlink(path);
+	return status;
+}
+
 int bundle_writer_open(struct bundle_writer **out, const char *path, enum bundle_kind kind)
 {
 	struct bundle_writer *w = calloc(1, sizeof(*w));
@@ -170,10 +191,9 @@ int bundle_writer_open(struct bundle_writer **out, const char *path, enum bundle
 		return status;
 	}
 	w->owner = getpid();
-	/* Mode 0600: a bundle holds the model's data. */
-	w->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	w->fd = create_file(path);
 	if (w->fd < 0) {
-		status = -errno;
+		status = w->fd;
 		free(w);
 		return status;
 	}

@@ -114,6 +114,8 @@ int context_file_read(const char *path,
 	json_t *value;
 	int r = 0;
 
+	if (!root && where.line < 0) /* not even read: the text names the file */
+		return error_set(err, EINVAL, ERROR_NO_OFFSET, "%s", where.text);
 	if (!root)
 		return error_set(err, EINVAL, ERROR_NO_OFFSET, "%s:%d: %s", path, where.line,
 				 where.text);

@@ -36,6 +36,7 @@ with tempfile.TemporaryDirectory(prefix="kernelab-diff-test-") as temporary:
     diff("gpu.klab", "--b", "recorded", "--fail-on", "9", words="--fail-on")
     diff("gpu.klab", "--b", "recorded", "--device", "tpu", words="--device tpu")
     diff("gpu.klab", "--b", "recorded", "--json", "no/v.json", words="no/v.json")
+    diff("gpu.klab", "--b", "recorded", "--json", "empty", words="empty: Is a directory")
     diff("gpu.klab", "--b", "recorded", "--json", "-", "--markdown", "-", words="both")
     diff("gpu.klab", "--b", "recorded", "-o", "soft.klab", words="soft.klab")
     diff("gpu.klab", "--b", "recorded", "--json", "v.json", words="gpu.klab")

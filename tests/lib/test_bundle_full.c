@@ -232,6 +232,35 @@ static void a_strange_descriptor_is_left_alone(void **state)
 	close(fd);
 }
 
+/* The program runs with a standard stream closed and prints: not into the bundle. */
+static void never_a_standard_stream(void **state)
+{
+	struct record_fact fact = {.name = "a"};
+
+	for (int stream = 0; stream < 3; stream++) {
+		_cleanup_free_ char *path = scratch_path("stream.klab");
+		int saved = fcntl(stream, F_DUPFD_CLOEXEC, 10);
+		struct bundle_writer *w;
+		struct bundle *b;
+		ssize_t written;
+		int status;
+
+		close(stream);
+		status = bundle_writer_open(&w, path, BUNDLE_CAPTURE);
+		written = pwrite(stream, "printed", 7, 0);
+		dup2(saved, stream);
+		close(saved);
+		assert_int_equal(status, 0);
+		assert_int_equal(written, -1);
+		assert_int_equal(bundle_put_fact(w, &fact), 0);
+		assert_int_equal(bundle_writer_close(w), 0);
+		assert_int_equal(bundle_open(&b, path, NULL), 0);
+		assert_int_equal(b->facts.count, 1);
+		bundle_close(b);
+		unlink(path);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -240,6 +269,7 @@ int main(void)
 		cmocka_unit_test(full_at_the_end),
 		cmocka_unit_test(file_size_limit),
 		cmocka_unit_test(a_strange_descriptor_is_left_alone),
+		cmocka_unit_test(never_a_standard_stream),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

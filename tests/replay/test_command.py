@@ -102,6 +102,31 @@ with tempfile.TemporaryDirectory(prefix="kernelab-replay-") as folder:
     if done.returncode == 0 and "0 faithful" not in done.stderr:
         problems.append(f"a damaged image was used: {done.stderr}")
 
+    # A recording that was cut off: what is there is replayed, and named as not whole.
+    with open(at("header.klab"), "wb") as f:
+        f.write(whole[:64])
+    refused("header.klab", "no kernels", arguments=[at("header.klab"), "--b", b, "-o", at("h.klab")])
+    refused("B: ", "header.klab", "no kernels", arguments=[a, "--b", at("header.klab"), "-o", at("h.klab")])
+    with open(at("cut.klab"), "wb") as f:
+        f.write(whole[:-1])
+    expect(run(at("cut.klab"), "--b", b, "-o", at("cut-out.klab"), *soft), 0, "cut.klab: not whole")
+    verdict = subprocess.run([KERNELAB, "analyze", at("cut-out.klab")], capture_output=True, text=True)
+    expect(verdict, 2, "warning", "cut.klab: ")
+    if "INCOMPLETE " not in verdict.stdout:
+        problems.append(f"the report has no word of the cut recording: {verdict.stdout}")
+
+    # Standard output that takes nothing, or is closed, is noticed.
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        expect(subprocess.run([KERNELAB, "analyze", at("cut-out.klab")], stdout=full, text=True,
+                              stderr=subprocess.PIPE), 2, "standard output")
+        expect(subprocess.run([KERNELAB, "diff", a, "--b", "recorded", *soft], stdout=full, text=True,
+                              stderr=subprocess.PIPE), 2, "standard output")
+    expect(subprocess.run(["sh", "-c", '"$@" >&-', "sh", KERNELAB, "diff", a, "--b", "recorded", "-o",
+                           at("closed.klab"), *soft], capture_output=True, text=True),
+           2, "standard output")
+    if subprocess.run([KERNELAB, "verify", at("closed.klab")], capture_output=True).returncode:
+        problems.append("what diff printed with standard output closed went into the result")
+
     # An image for another device: said in the result, no failure of the command.
     make(at("new.klab"), "scale", "other-arch")
     expect(run(at("new.klab"), "--b", "recorded", "-o", at("new-out.klab"), *soft), 0,
