@@ -17,6 +17,7 @@
 
 #define RUN_FILE_MAX      (16u << 20)
 #define LIBRARY_IMAGE_MAX (64u << 20)
+#define LIBRARY_KEPT_MAX  (1u << 20) /* cuBLAS loads many, and none is wanted */
 
 /* A module or library of the program. */
 struct holder {
@@ -332,7 +333,7 @@ static char *copy_image(const void *start, size_t size)
 /* What is not wanted now may be after a look at an entry's name, but not at any price. */
 static void drop_unwanted(struct image *image)
 {
-	if (image->wanted || !image->data || image->size <= RUN_FILE_MAX)
+	if (image->wanted || !image->data || image->size <= LIBRARY_KEPT_MAX)
 		return;
 	free(image->data);
 	image->data = NULL;

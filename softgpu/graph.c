@@ -236,17 +236,21 @@ static bool ready(const struct graph *g, const bool *done, size_t i)
 /* Indices of nodes in the order in which they run: NULL for a circle or without memory. */
 static size_t *order_of(const struct graph *g)
 {
+	bool oldest_first = device_settings()->seed & 1;
 	bool *done = calloc(g->count + 1, sizeof(*done));
 	size_t *order = calloc(g->count + 1, sizeof(*order));
 	size_t count = 0;
 
 	for (bool going = done && order; going;) {
 		going = false;
-		for (size_t i = g->count; !going && i-- > 0;)
-			if (ready(g, done, i)) {
-				done[i] = going = true;
-				order[count++] = i;
-			}
+		for (size_t k = 0; !going && k < g->count; k++) {
+			size_t i = oldest_first ? k : g->count - 1 - k;
+
+			if (!ready(g, done, i))
+				continue;
+			done[i] = going = true;
+			order[count++] = i;
+		}
 	}
 	free(done);
 	if (count == g->count)

@@ -64,7 +64,8 @@ bool graph_set_kernel(struct graph_node *node, const struct launch *l, const uin
 
 /*
  * Runs all nodes, each after those that it needs, and of those that could run the one made last
- * first: an edge that is missing shows. CUDA_ERROR_INVALID_VALUE for a circle, before anything ran.
+ * first, with an odd seed the one made first: an edge that is missing shows in one of them.
+ * CUDA_ERROR_INVALID_VALUE for a circle, before anything ran.
  */
 CUresult graph_run(const struct graph *g, struct context *context, CUstream stream);
 /* Whether there is no circle. */
