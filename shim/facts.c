@@ -11,6 +11,7 @@
 
 #include "lib/base.h"
 #include "lib/environment.h"
+#include "shim/benchmarks.h"
 #include "shim/hooks.h"
 #include "shim/recorder.h"
 #include "shim/versions.h"
@@ -238,6 +239,9 @@ int facts_write_start(struct bundle_writer *w, const struct selection *settings)
 		r = put_given(w);
 	if (r >= 0)
 		r = put_named(w);
+	if (r >= 0 && benchmarks_process())
+		r = facts_put(w, "capture.compile_benchmarks", "the whole process",
+			      "its command line names torch/_inductor/__autotune_main__.py");
 	if (r >= 0 && recorder_rank_left_out())
 		r = facts_put(w, "capture.rank", "without contents",
 			      "KERNELAB_RANKS does not name it: geometry and metadata only");

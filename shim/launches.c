@@ -10,6 +10,7 @@
 #include "shim/params.h"
 #include "shim/record_launch.h"
 #include "shim/recorder.h"
+#include "shim/sweeps.h"
 
 /* So much a kill -9 may lose of the counts. */
 #define FLUSH_NS       2000000000u
@@ -270,7 +271,11 @@ static bool bytes_left(const struct launch_facts *f)
 
 bool launches_claim(struct launch_facts *f)
 {
-	return claim(f) && bytes_left(f);
+	if (!claim(f) || !bytes_left(f))
+		return false;
+	f->inputs = sweeps_inputs(f);
+	f->sweep = sweeps_note(f);
+	return true;
 }
 
 void launches_count(struct launch_facts *f)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/base.h"
+#include "shim/benchmarks.h"
 #include "shim/facts.h"
 #include "shim/hooks.h"
 #include "shim/recorder.h"
@@ -148,6 +149,8 @@ int record_launch_put(struct bundle_writer *w, const struct launch_facts *f,
 		.call = call->entry_point,
 		.time_ns = recorder_time_ns(),
 		.note = note,
+		.sweep = f->sweep,
+		.inputs = f->inputs,
 	};
 	struct attributes attributes = {0};
 	CUcontext context = NULL;
@@ -166,6 +169,10 @@ int record_launch_put(struct bundle_writer *w, const struct launch_facts *f,
 		record.flags |= LAUNCH_COOPERATIVE;
 	if (!f->params_known)
 		record.flags |= LAUNCH_PARAMS_UNKNOWN;
+	if (f->sweep)
+		record.flags |= LAUNCH_SWEEP;
+	if (benchmarks_kernel(f->kernel))
+		record.flags |= LAUNCH_BENCHMARK;
 	if (real.cuCtxGetCurrent(&context) == CUDA_SUCCESS)
 		record.context = (uintptr_t)context;
 	if (real.cuCtxGetDevice(&device) == CUDA_SUCCESS) {

@@ -26,6 +26,8 @@ struct launch_facts {
 	size_t params_size;
 	bool params_known;
 	enum launch_turn turn;
+	struct hash128 inputs; /* sweeps_inputs */
+	uint64_t sweep;        /* sweeps_note */
 };
 
 enum launch_outcome {

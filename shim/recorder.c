@@ -19,6 +19,7 @@
 #include "shim/images.h"
 #include "shim/kernels.h"
 #include "shim/launches.h"
+#include "shim/sweeps.h"
 #include "shim/tensor_maps.h"
 
 pthread_mutex_t recorder_load_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -289,6 +290,7 @@ static void child_after_fork(void)
 	images_forget();
 	kernels_forget();
 	launches_forget();
+	sweeps_forget();
 	tensor_maps_forget();
 	graphs_forget();
 	facts_forget();

@@ -185,6 +185,9 @@ static void add_family(struct writer *w, json_t *array, const struct suite_famil
 	put_number(w, object, "shape_classes", f->class_count);
 	put_number(w, object, "seen", f->seen);
 	put_number(w, object, "recorded", f->recorded);
+	put_number(w, object, "sweeps", f->sweeps);
+	put_number(w, object, "sweep_configs", f->sweep_configs);
+	put_number(w, object, "benchmarks", f->benchmarks);
 	configs = array_in(w, object, "configs");
 	for (size_t i = 0; i < f->config_count && !w->failed; i++)
 		add_config(w, configs, &f->configs[i]);

@@ -136,6 +136,19 @@ static int print_head(FILE *f, const struct suite *s, size_t index, const char *
 	return r;
 }
 
+/* What its launches were for, where that is not the model. */
+static void print_marks(FILE *f, const struct suite_family *k)
+{
+	if (k->sweeps)
+		fprintf(f, "%38s  %8s  autotuned: %zu configs in %zu %s\n", "", "",
+			k->sweep_configs, k->sweeps, plural(k->sweeps, "sweep", "sweeps"));
+	if (k->benchmarks)
+		fprintf(f,
+			"%38s  %8s  Inductor's compile-time benchmark on random data: %" PRIu64
+			" %s recorded\n",
+			"", "", k->benchmarks, plural(k->benchmarks, "launch", "launches"));
+}
+
 static int print_families(FILE *f, const struct suite *s)
 {
 	int width = (int)strlen("SOURCE");
@@ -162,6 +175,7 @@ static int print_families(FILE *f, const struct suite *s)
 			origin_name(k->origin), width, source, name);
 		fprintf(f, "%38s  %8s  (%s)\n", "", "",
 			k->metadata ? signature : "no Triton metadata: signature unknown");
+		print_marks(f, k);
 	}
 	return 0;
 }

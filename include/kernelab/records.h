@@ -121,6 +121,8 @@ const char *trial_status_name(uint32_t v);
 #define LAUNCH_CONTENTS_MISSING (1u << 2) /* contents wanted, not obtained: see note */
 #define LAUNCH_COOPERATIVE      (1u << 3)
 #define LAUNCH_PARAMS_UNKNOWN   (1u << 4) /* the driver gave no layout: params is empty */
+#define LAUNCH_SWEEP            (1u << 5) /* an autotuner's: see sweep, which names the first of it */
+#define LAUNCH_BENCHMARK        (1u << 6) /* Inductor's compile-time benchmark, on random data */
 
 /* EXTENT.flags */
 #define EXTENT_IN_PLACE (1u << 0) /* the launch reads these bytes too: poison does not apply */
@@ -253,25 +255,27 @@ const char *trial_status_name(uint32_t v);
 	F(15, U32, channels, "Im2col: channelsPerPixel")                                  \
 	F(16, U32, pixels, "Im2col: pixelsPerColumn")
 
-#define RECORD_LAUNCH(F, A)                                                               \
-	F(1, U64, seq, "number of the launch among all launches of the process, from 1")  \
-	F(2, U32, kernel, "KERNEL.number")                                                \
-	F(3, DIM3, grid, "blocks")                                                        \
-	F(4, DIM3, block, "threads")                                                      \
-	F(5, U32, shared_bytes, "dynamic shared memory")                                  \
-	A(6, ATTRIBUTE, attribute, attributes, "launch attributes in their order")        \
-	F(7, BYTES, params, "parameter buffer, laid out as KERNEL.params")                \
-	F(8, U64, stream, "CUstream handle")                                              \
-	F(9, U32, device, "CUdevice")                                                     \
-	F(10, U64, context, "CUcontext handle")                                           \
-	F(11, U32, flags, "LAUNCH_*")                                                     \
-	F(12, HASH, shape_class, "hash of grid, integer scalars and pointer alignments")  \
-	F(13, STR, call, "driver entry that launched it")                                 \
-	A(14, REGION, region, regions, "memory its parameters reach, and module globals") \
-	F(15, U64, time_ns, "Unix time")                                                  \
-	F(16, STR, note, "why something is missing")                                      \
-	F(17, BOOL, measured, "what is in no pair of its regions is not read or written") \
-	F(18, STR, extents, "why its extents are not measured, or what limits them")
+#define RECORD_LAUNCH(F, A)                                                                    \
+	F(1, U64, seq, "number of the launch among all launches of the process, from 1")       \
+	F(2, U32, kernel, "KERNEL.number")                                                     \
+	F(3, DIM3, grid, "blocks")                                                             \
+	F(4, DIM3, block, "threads")                                                           \
+	F(5, U32, shared_bytes, "dynamic shared memory")                                       \
+	A(6, ATTRIBUTE, attribute, attributes, "launch attributes in their order")             \
+	F(7, BYTES, params, "parameter buffer, laid out as KERNEL.params")                     \
+	F(8, U64, stream, "CUstream handle")                                                   \
+	F(9, U32, device, "CUdevice")                                                          \
+	F(10, U64, context, "CUcontext handle")                                                \
+	F(11, U32, flags, "LAUNCH_*")                                                          \
+	F(12, HASH, shape_class, "hash of grid, integer scalars and pointer alignments")       \
+	F(13, STR, call, "driver entry that launched it")                                      \
+	A(14, REGION, region, regions, "memory its parameters reach, and module globals")      \
+	F(15, U64, time_ns, "Unix time")                                                       \
+	F(16, STR, note, "why something is missing")                                           \
+	F(17, BOOL, measured, "what is in no pair of its regions is not read or written")      \
+	F(18, STR, extents, "why its extents are not measured, or what limits them")           \
+	F(19, U64, sweep, "seq of the first launch of its sweep; 0: none, or it is the first") \
+	F(20, HASH, inputs, "hash of the parameters but for scratch and descriptors")
 
 #define RECORD_AFTER(F, A)                                           \
 	F(1, U64, seq, "LAUNCH.seq")                                 \

@@ -86,6 +86,8 @@ struct suite_family {
 	size_t config_count;
 	size_t class_count; /* different shape classes among the configs' */
 	uint64_t seen, recorded;
+	size_t sweeps, sweep_configs; /* an autotuner's sweeps, and configs tried in one */
+	uint64_t benchmarks;          /* recorded launches of Inductor's compile-time benchmark */
 };
 
 /*

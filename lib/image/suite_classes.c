@@ -239,6 +239,57 @@ static size_t sum_config(struct suite_config *c, struct hash128 *keys)
 	return c->class_count;
 }
 
+static struct hash128 sweep_key(const struct suite_member *m, uint64_t seq)
+{
+	return (struct hash128){.high = m->bundle, .low = seq};
+}
+
+/* Whether a launch of the config is in a sweep: it says so, or one that does names it. */
+static bool in_sweep(const struct suite_config *c, const struct hash128 *sweeps, size_t count)
+{
+	for (size_t i = 0; i < c->member_count; i++) {
+		const struct suite_member *m = &c->members[i];
+
+		for (size_t k = 0; k < m->launch_count; k++) {
+			struct hash128 key = sweep_key(m, m->launches[k]->seq);
+
+			if (m->launches[k]->sweep ||
+			    bsearch(&key, sweeps, count, sizeof(*sweeps), key_compare))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Sweeps and compile-time benchmarks of a family. */
+static int sum_marks(struct suite_family *f, struct error *err)
+{
+	struct hash128 *keys = NULL;
+	size_t n = 0, capacity = 0;
+
+	for (size_t c = 0; c < f->config_count; c++) {
+		for (size_t i = 0; i < f->configs[c].member_count; i++) {
+			const struct suite_member *m = &f->configs[c].members[i];
+
+			for (size_t k = 0; k < m->launch_count; k++) {
+				f->benchmarks += (m->launches[k]->flags & LAUNCH_BENCHMARK) != 0;
+				if (!m->launches[k]->sweep)
+					continue;
+				if (array_reserve(&keys, n, &capacity, sizeof(*keys)) < 0) {
+					free(keys);
+					return no_memory(err);
+				}
+				keys[n++] = sweep_key(m, m->launches[k]->sweep);
+			}
+		}
+	}
+	f->sweeps = distinct(keys, n);
+	for (size_t c = 0; n && c < f->config_count; c++)
+		f->sweep_configs += in_sweep(&f->configs[c], keys, f->sweeps);
+	free(keys);
+	return 0;
+}
+
 static int sum_family(struct suite_family *f, struct error *err)
 {
 	struct hash128 *keys;
@@ -258,7 +309,7 @@ static int sum_family(struct suite_family *f, struct error *err)
 	}
 	f->class_count = distinct(keys, n);
 	free(keys);
-	return 0;
+	return sum_marks(f, err);
 }
 
 static int fill_members(struct suite *s, const struct by_kernel *k, struct error *err)

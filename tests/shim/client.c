@@ -166,6 +166,33 @@ static void many_launches(void)
 		CHECK(launch(1 + i % 2, x, y, 300000));
 }
 
+/*
+ * Two configs: the image, and it with another byte of padding in its header. An autotuner tries
+ * them on the same arguments; then a program launches them in turn.
+ */
+static void sweep(const char *image)
+{
+	CUfunction configs[2] = {function};
+	CUmodule module;
+	char *data;
+	size_t size;
+
+	if (file_read_all(image, 1 << 20, &data, &size))
+		exit(3);
+	data[15] = 1;
+	CHECK(d.cuModuleLoadData(&module, data));
+	CHECK(d.cuModuleGetFunction(&configs[1], module, "softmax_k"));
+	free(data);
+	for (int i = 0; i < 10; i++) {
+		function = configs[i / 5];
+		CHECK(launch(1, x, y, 7));
+	}
+	for (int i = 0; i < 10; i++) {
+		function = configs[i % 2];
+		CHECK(launch(1, x, y, 9));
+	}
+}
+
 /* softmax_k six times, then tma_k, whose file lies in the folder beside. */
 static void two_kernels(const char *image)
 {
@@ -341,6 +368,8 @@ int main(int argc, char **argv)
 		tma_launch();
 	else if (!strcmp(mode, "classes"))
 		many_classes();
+	else if (!strcmp(mode, "sweep"))
+		sweep(argv[2]);
 	else if (!strcmp(mode, "two"))
 		two_kernels(argv[2]);
 	else if (!strcmp(mode, "many"))

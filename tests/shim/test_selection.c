@@ -166,6 +166,28 @@ static void named_by_variables(void **state)
 	assert_string_equal(bundle_fact(b, "run.label"), "night");
 }
 
+static void sweeps_are_marked(void **state)
+{
+	static const char *const all[] = {"KERNELAB_ORIGIN=all", "KERNELAB_CACHE_ROOTS=", NULL};
+	const struct record_launch *l;
+
+	client_run(&run, "sweep", "softmax_k", all);
+	assert_int_equal(run.count, 1);
+	l = run.bundles[0]->launches.items;
+	expect_seqs(run.bundles[0], (const uint64_t[]){1, 6, 11, 12}, 4);
+	assert_int_equal(l[0].sweep, 0); /* not known yet; the next one names it */
+	assert_int_equal(l[1].sweep, 1);
+	assert_true(l[1].flags & LAUNCH_SWEEP);
+	assert_int_not_equal(l[0].kernel, l[1].kernel);
+	assert_true(hash_equal(l[0].inputs, l[1].inputs));
+	assert_false(hash_equal(l[0].inputs, l[2].inputs));
+	assert_true(hash_equal(l[2].inputs, l[3].inputs));
+	for (int i = 2; i < 4; i++) {
+		assert_int_equal(l[i].sweep, 0);
+		assert_false(l[i].flags & LAUNCH_SWEEP);
+	}
+}
+
 static void wrong_values_record_nothing(void **state)
 {
 	static const char *const wrong[] = {
@@ -195,6 +217,7 @@ int main(void)
 		cmocka_unit_test_teardown(names, clean),
 		cmocka_unit_test_teardown(ranks, clean),
 		cmocka_unit_test_teardown(named_by_variables, clean),
+		cmocka_unit_test_teardown(sweeps_are_marked, clean),
 		cmocka_unit_test_teardown(wrong_values_record_nothing, clean),
 	};
 
