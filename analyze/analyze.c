@@ -7,6 +7,7 @@
 
 #include "analyze/coverage.h"
 #include "lib/image/context.h"
+#include "analyze/shards.h"
 #include "lib/base.h"
 
 /* A config of one result, to be sorted beside those of the others. */
@@ -85,6 +86,11 @@ static int check_belongs(const struct result *first, const struct result *r, str
 	return 0;
 }
 
+static int missing_shard(void *data, const char *text)
+{
+	return add_incomplete(data, "results", text);
+}
+
 static int open_results(struct analysis *a, char *const *paths, size_t count, struct error *err)
 {
 	a->results = calloc(count, sizeof(*a->results));
@@ -106,7 +112,7 @@ static int open_results(struct analysis *a, char *const *paths, size_t count, st
 		if (e)
 			return e;
 	}
-	return 0;
+	return shards_check(a->results, count, missing_shard, a) ? out_of_memory(err) : 0;
 }
 
 /* ---- the head of the report ---- */

@@ -48,6 +48,18 @@ static int put_fact(struct ledger *r, const char *name, const char *value, const
 	return bundle_put_fact(r->writer, &fact);
 }
 
+/* analyze tells by it whether all parts are there. */
+static int put_shard(struct ledger *r)
+{
+	const struct shard *s = &r->plan->shard;
+	char text[32];
+
+	if (!s->count)
+		return 0;
+	snprintf(text, sizeof(text), "%u/%u", s->index, s->count);
+	return put_fact(r, "replay.shard", text, "part of the launches");
+}
+
 /* The recorded run's answers about the model stand in the result too. */
 static int put_context(struct ledger *r)
 {
@@ -235,6 +247,8 @@ int ledger_open(struct ledger *r, const struct plan *plan, const struct replay_o
 		rc = put_context(r);
 	if (!rc)
 		rc = put_fact(r, "replay.driver", driver_path, driver_how);
+	if (!rc)
+		rc = put_shard(r);
 	if (!rc)
 		rc = put_side(r, SIDE_A, plan->a, options->a_version, options->a_commit);
 	if (!rc)
@@ -523,7 +537,10 @@ static int put_config(struct ledger *r, size_t i)
 			c.same_code = c.same_ptx = true;
 	}
 	if (!state->tested)
-		c.reason = p->reason ? p->reason : state->reason ? state->reason : "not reached";
+		c.reason = p->reason              ? p->reason
+			   : state->reason        ? state->reason
+			   : r->plan->shard.count ? "its launches are in other shards"
+						  : "not reached";
 	r->summary->configs++;
 	r->summary->configs_tested += state->tested;
 	return bundle_put_config(r->writer, &c);

@@ -43,14 +43,14 @@ static int add_launches(struct pair *p, const struct suite_config *config)
 
 /* The member of side (suite of A or B) for p->base. The first reason of a pair stays. */
 static int side_member(const struct suite *side, const struct suite *base, const char *name,
-		       struct pair *p, struct partner *out)
+		       const struct pair_rules *rules, struct pair *p, struct partner *out)
 {
 	const struct recorded_kernel k = {base, p->family, p->config, p->base};
 	int rc = 0;
 
 	*out = (struct partner){.config = p->config, .member = p->base, .pairing = PAIRING_EXACT};
 	if (side != base)
-		rc = partner_find(out, side, name, &k);
+		rc = partner_find(out, side, name, rules, &k);
 	if (p->reason)
 		free(out->reason);
 	else
@@ -70,16 +70,16 @@ static enum pairing pairing_of(const struct partner *a, const struct partner *b)
 }
 
 static int pair_one(struct pairs *out, const struct suite *base, const struct suite *a,
-		    const struct suite *b, struct pair p)
+		    const struct suite *b, const struct pair_rules *rules, struct pair p)
 {
 	struct partner in_a, in_b = {0};
 	int rc = array_reserve(&out->items, out->count, &out->capacity, sizeof(*out->items));
 
 	if (rc)
 		return rc;
-	rc = side_member(a, base, "A", &p, &in_a);
+	rc = side_member(a, base, "A", NULL, &p, &in_a);
 	if (!rc)
-		rc = side_member(b, base, "B", &p, &in_b);
+		rc = side_member(b, base, "B", rules, &p, &in_b);
 	p.a = in_a.member;
 	p.b = in_b.member;
 	p.b_config = in_b.config;
@@ -125,7 +125,7 @@ static int add_b_only(struct pairs *out, const struct suite_family *family,
 
 /* Calls pair_one for each different kernel of the base suite, or add_b_only for those of b. */
 static int walk(struct pairs *out, const struct suite *base, const struct suite *a,
-		const struct suite *b, bool b_only)
+		const struct suite *b, const struct pair_rules *rules, bool b_only)
 {
 	const struct suite *s = b_only ? b : base;
 
@@ -142,7 +142,7 @@ static int walk(struct pairs *out, const struct suite *base, const struct suite 
 				if (is_repeated(c, k))
 					continue;
 				if (!b_only)
-					rc = pair_one(out, base, a, b, p);
+					rc = pair_one(out, base, a, b, rules, p);
 				else if (!is_used(out, &c->members[k]))
 					rc = add_b_only(out, f, c, &c->members[k]);
 				if (rc)
@@ -154,14 +154,14 @@ static int walk(struct pairs *out, const struct suite *base, const struct suite 
 }
 
 int pairs_build(struct pairs *out, const struct suite *base, const struct suite *a,
-		const struct suite *b)
+		const struct suite *b, const struct pair_rules *rules)
 {
 	int rc;
 
 	*out = (struct pairs){0};
-	rc = walk(out, base, a, b, false);
+	rc = walk(out, base, a, b, rules, false);
 	if (!rc && b != base)
-		rc = walk(out, base, a, b, true);
+		rc = walk(out, base, a, b, rules, true);
 	if (rc)
 		pairs_free(out);
 	return rc;

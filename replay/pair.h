@@ -9,6 +9,7 @@
 #include "kernelab/error.h"
 #include "kernelab/records.h"
 #include "lib/image/suite.h"
+#include "replay/rules.h"
 
 /* A recorded launch: the bundle is an index into the base suite's bundles. */
 struct pair_launch {
@@ -42,6 +43,7 @@ struct pairs {
  * itself: then a member stands for itself. Order: families, configs and members as in the suite,
  * then what only B has. The rules, for one side:
  *   0. the side was made from the recorded images: the image made from this one;
+ *      then what `rules` (NULL: none) say about B: by rule;
  *   1. same family key and config key: exact;
  *   2. else, with metadata, same entry name and loose key (source changed), if each suite has one
  *      such config that the other does not have exactly; or a cubin without metadata of that entry
@@ -54,7 +56,7 @@ struct pairs {
  * was never launched has no known geometry: not tested, with that reason. 0 or -ENOMEM.
  */
 int pairs_build(struct pairs *out, const struct suite *base, const struct suite *a,
-		const struct suite *b);
+		const struct suite *b, const struct pair_rules *rules);
 void pairs_free(struct pairs *p);
 
 #endif

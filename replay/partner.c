@@ -340,11 +340,18 @@ static void require_geometry(struct partner *out, const char *name, const struct
 }
 
 int partner_find(struct partner *out, const struct suite *side, const char *name,
-		 const struct recorded_kernel *k)
+		 const struct pair_rules *rules, const struct recorded_kernel *k)
 {
+	const struct pair_rule *rule = pair_rule_of(rules, k->config);
+
 	*out = (struct partner){0};
-	if (!find_successor(out, side, name, k)) {
-		out->config = find_config(out, side, name, k);
+	if (rule && !rule->b) {
+		out->pairing = PAIRING_A_ONLY;
+		out->reason = text_format("no partner by %s, line %zu", rules->path, rule->line);
+	} else if (rule || !find_successor(out, side, name, k)) {
+		if (rule)
+			out->pairing = PAIRING_BY_RULE;
+		out->config = rule ? rule->b : find_config(out, side, name, k);
 		if (out->config)
 			out->member = choose(out->config, k->config, k->member, &out->reason);
 		if (out->config && !out->member && out->reason)

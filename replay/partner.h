@@ -7,6 +7,7 @@
 
 #include "kernelab/records.h"
 #include "lib/image/suite.h"
+#include "replay/rules.h"
 
 /* A recorded kernel: what a partner is looked for. */
 struct recorded_kernel {
@@ -19,8 +20,8 @@ struct recorded_kernel {
 struct partner {
 	const struct suite_config *config; /* NULL: none */
 	const struct suite_member *member; /* NULL: none */
-	enum pairing pairing;              /* EXACT, SOURCE_CHANGED; AMBIGUOUS: see reason */
-	char *reason;                      /* malloc'ed: why there is none, or NULL */
+	enum pairing pairing; /* EXACT, SOURCE_CHANGED, BY_RULE; AMBIGUOUS: see reason */
+	char *reason;         /* malloc'ed: why there is none, or NULL */
 };
 
 /* The same image and entry, of whatever bundle. */
@@ -33,6 +34,6 @@ bool is_repeated(const struct suite_config *c, size_t index);
  * rules are those of pairs_build. 0 or -ENOMEM; out->reason is the caller's.
  */
 int partner_find(struct partner *out, const struct suite *side, const char *name,
-		 const struct recorded_kernel *k);
+		 const struct pair_rules *rules, const struct recorded_kernel *k);
 
 #endif

@@ -29,6 +29,7 @@ void plan_free(struct plan *p)
 	free(p->selected);
 	ranges_free(&p->reserve);
 	pairs_free(&p->pairs);
+	pair_rules_free(&p->rules);
 	if (p->a != p->base)
 		source_free(p->a);
 	if (p->b != p->base)
@@ -385,7 +386,12 @@ int plan_make(struct plan **out, const struct replay_options *options, const vol
 	if (!p)
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for the plan");
 	rc = open_sources(p, options, stop, err);
-	if (!rc && pairs_build(&p->pairs, p->base->suite, p->a->suite, p->b->suite))
+	if (!rc)
+		rc = shard_parse(&p->shard, options->shard, err);
+	if (!rc && options->pair_file)
+		rc = pair_rules_read(&p->rules, options->pair_file, p->base->suite, p->b->suite,
+				     err);
+	if (!rc && pairs_build(&p->pairs, p->base->suite, p->a->suite, p->b->suite, &p->rules))
 		rc = error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for the plan");
 	if (!rc && !p->pairs.count)
 		rc = error_set(err, ENOENT, ERROR_NO_OFFSET, "no kernel in %s",

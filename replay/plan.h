@@ -12,6 +12,8 @@
 #include "replay/pair.h"
 #include "replay/precision.h"
 #include "replay/replay.h"
+#include "replay/rules.h"
+#include "replay/shard.h"
 #include "replay/source.h"
 
 /* One recorded launch to be run under A and B. */
@@ -29,6 +31,8 @@ struct replay_case {
 
 struct plan {
 	struct source *base, *a, *b; /* a and b may be base */
+	struct pair_rules rules;     /* of --pair */
+	struct shard shard;          /* which of the cases are run */
 	struct pairs pairs;
 	bool *selected; /* a pair each: not filtered out by --family, --config, --launch */
 	struct replay_case *cases;

@@ -12,6 +12,7 @@
 #include "replay/process.h"
 #include "replay/progress.h"
 #include "replay/ledger.h"
+#include "replay/table.h"
 #include "replay/trials.h"
 
 #define ADDRESS_ATTEMPTS 3   /* workers tried where recorded addresses are taken */
@@ -364,30 +365,19 @@ static int run_case(struct replay *p, size_t number, struct error *err)
 
 /* ---- the whole ---- */
 
-static void dry_run(const struct replay *p)
+static void print_plan(const struct replay *p)
 {
 	FILE *out = p->options->out ? p->options->out : stdout;
 
-	for (size_t i = 0; i < p->plan->pairs.count; i++) {
-		const struct pair *pair = &p->plan->pairs.items[i];
+	if (p->options->pairs)
+		table_pairs(p->plan, out);
+	if (p->options->dry_run)
+		table_launches(p->plan, out);
+}
 
-		if (!p->plan->selected[i])
-			continue;
-		fprintf(out, "%s  %s  (%s)%s%s\n", pair->family->name,
-			pair->config->options ? pair->config->options : "",
-			pairing_name(pair->pairing), pair->reason ? "  not tested: " : "",
-			pair->reason ? pair->reason : "");
-		for (size_t j = 0; j < p->plan->count; j++) {
-			const struct replay_case *c = &p->plan->cases[j];
-
-			if (c->pair != i)
-				continue;
-			fprintf(out, "  launch %llu  grid %ux%ux%u  %s%s\n",
-				(unsigned long long)c->launch->seq, c->launch->grid[0],
-				c->launch->grid[1], c->launch->grid[2],
-				c->reason ? "not run: " : "A and B", c->reason ? c->reason : "");
-		}
-	}
+static bool runs(const struct replay_options *o)
+{
+	return !o->dry_run && !o->pairs;
 }
 
 static int run_all(struct replay *p, struct error *err)
@@ -396,11 +386,13 @@ static int run_all(struct replay *p, struct error *err)
 	int rc = 0;
 
 	for (size_t i = 0; i < p->plan->count; i++)
-		runnable += !p->plan->cases[i].reason;
+		runnable += !p->plan->cases[i].reason && shard_has(&p->plan->shard, i);
 	progress_start(&p->progress, p->options->progress_fd, runnable, "launches");
 	for (size_t i = 0; !rc && i < p->plan->count && !stop_signal; i++) {
 		const struct replay_case *c = &p->plan->cases[i];
 
+		if (!shard_has(&p->plan->shard, i))
+			continue;
 		rc = run_case(p, i, err);
 		if (!c->reason)
 			progress_step(&p->progress, p->plan->pairs.items[c->pair].family->name);
@@ -462,9 +454,9 @@ static int run_device(struct replay *p, struct error *err)
 
 static int check_options(const struct replay_options *o, struct error *err)
 {
-	if (!o->dry_run && !o->result)
+	if (runs(o) && !o->result)
 		return error_set(err, EINVAL, ERROR_NO_OFFSET, "no result file given (-o)");
-	if (!o->dry_run && !access(o->result, F_OK))
+	if (runs(o) && !access(o->result, F_OK))
 		return error_set(err, EEXIST, ERROR_NO_OFFSET, "%s exists; nothing is overwritten",
 				 o->result);
 	if (o->repeats < 1 || o->repeats > REPLAY_MAX_REPEATS)
@@ -491,8 +483,8 @@ int replay_run(const struct replay_options *options, struct replay_summary *summ
 	catch_signals(&old_int, &old_term);
 	if (!rc)
 		rc = plan_make(&p.plan, options, &stop_signal, err);
-	if (!rc && options->dry_run)
-		dry_run(&p);
+	if (!rc && !runs(options))
+		print_plan(&p);
 	else if (!rc)
 		rc = run_device(&p, err);
 	sigaction(SIGINT, &old_int, NULL);

@@ -22,6 +22,8 @@ struct replay_options {
 	const char *result;        /* file to write; must not exist */
 	const char *family;        /* extended regular expression on the entry name */
 	const char *config;        /* extended regular expression on the config's options text */
+	const char *pair_file;     /* rules of pairing: replay/rules.h */
+	const char *shard;         /* part of the cases: replay/shard.h */
 	uint64_t launch;           /* only this LAUNCH.seq; 0: all */
 	uint64_t repeats;          /* identical runs of A and of B, 1 to REPLAY_MAX_REPEATS */
 	uint64_t repeats_max;      /* of A, where A or B varies */
@@ -33,7 +35,8 @@ struct replay_options {
 	const char *driver; /* libcuda.so.1 to use, before `device` decides */
 	const char *a_version, *a_commit, *b_version, *b_commit;
 	bool dry_run;    /* list on `out` what would run */
-	FILE *out;       /* for dry_run; default stdout */
+	bool pairs;      /* print the pairing on `out`, run nothing */
+	FILE *out;       /* for dry_run and pairs; default stdout */
 	int progress_fd; /* progress lines; -1: none. Default: stderr */
 	int argc;        /* the command line, for the RUN record */
 	char **argv;

@@ -91,6 +91,7 @@ int verb_diff(const struct verb *verb, int argc, char **argv)
 	int count, status;
 
 	replay_options_init(&o);
+	o.shard = "whole"; /* judged at once: a part alone would be incomplete */
 	const struct option_row rows[] = {
 		REPLAY_OPTION_ROWS(o, device, trials, dtypes),
 		{OPTION_TEXT, "output", 'o', "FILE",

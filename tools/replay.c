@@ -39,8 +39,14 @@ int verb_replay(const struct verb *verb, int argc, char **argv)
 	const struct option_row rows[] = {
 		REPLAY_OPTION_ROWS(o, device, trials, dtypes),
 		{OPTION_TEXT, "output", 'o', "FILE", "result to write; must not exist", &o.result},
-		{OPTION_FLAG, "dry-run", 'n', NULL, "list what would run, and run nothing",
+		{OPTION_TEXT, "shard", 0, "I/N",
+		 "replay part I of N (from 0); or slurm (default in a Slurm array), rank, whole",
+		 &o.shard},
+		{OPTION_FLAG, "dry-run", 'n', NULL,
+		 "list what would run and what not, with the memory needed; run nothing",
 		 &o.dry_run},
+		{OPTION_FLAG, "pairs", 0, NULL,
+		 "print which config of B belongs to which recorded one; run nothing", &o.pairs},
 		{0},
 	};
 	if (options_parse(verb, rows, argc, argv, false, &operands, &count, &status) ==
@@ -58,7 +64,7 @@ int verb_replay(const struct verb *verb, int argc, char **argv)
 	}
 	o.dtypes = dtypes.items;
 	o.dtype_count = dtypes.count;
-	if (!count || !o.b || (!o.result && !o.dry_run)) {
+	if (!count || !o.b || (!o.result && !o.dry_run && !o.pairs)) {
 		log_error("replay: %s; see kernelab replay --help",
 			  !count ? "no BUNDLE given"
 			  : !o.b ? "no source of side B given (--b)"
@@ -74,7 +80,7 @@ int verb_replay(const struct verb *verb, int argc, char **argv)
 		log_error("replay: %s", err.message);
 		return 2;
 	}
-	if (!o.dry_run)
+	if (!o.dry_run && !o.pairs)
 		print_summary(&o, &summary);
 	return summary.interrupted ? STATUS_INTERRUPTED : 0;
 }

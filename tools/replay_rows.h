@@ -20,6 +20,9 @@
 	 &(o).family},                                                                             \
 	{OPTION_TEXT, "config", 0, "REGEX",                                                        \
 	 "only configs whose options match, as ls prints them", &(o).config},                      \
+	{OPTION_TEXT, "pair", 0, "FILE",                                                           \
+	 "which config of B belongs to which recorded one, as --pairs prints it",                  \
+	 &(o).pair_file},                                                                          \
 	{OPTION_COUNT, "launch", 0, "SEQ", "only the launch of that number", &(o).launch},         \
 	{OPTION_COUNT, "repeats", 0, "N", "identical runs of A and of B; default 3",               \
 	 &(o).repeats},                                                                            \

@@ -60,7 +60,8 @@ struct hashes {
 #define PAIRINGS(E)                            \
 	E(EXACT, 0, "exact")                   \
 	E(SOURCE_CHANGED, 1, "source changed") \
-	E(A_ONLY, 2, "A only") E(B_ONLY, 3, "B only") E(AMBIGUOUS, 4, "ambiguous")
+	E(A_ONLY, 2, "A only")                 \
+	E(B_ONLY, 3, "B only") E(AMBIGUOUS, 4, "ambiguous") E(BY_RULE, 5, "by rule")
 #define FIDELITIES(E)              \
 	E(UNTESTED, 0, "untested") \
 	E(FAITHFUL, 1, "faithful") \

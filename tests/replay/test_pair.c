@@ -79,7 +79,7 @@ static void pairs_by_config(void **state)
 	add(&a, 1, 101, 1, 6, 8);
 	b1 = add(&b, 1, 201, 1, 5, 8);
 	b0 = add(&b, 0, 200, 1, 9, 8);
-	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite), 0);
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite, NULL), 0);
 	assert_int_equal(p.count, 2);
 	assert_ptr_equal(p.items[0].b, b0);
 	assert_ptr_equal(p.items[1].b, b1);
@@ -101,7 +101,7 @@ static void prefers_equal_specialisation(void **state)
 	add(&a, 0, 100, 7, 5, 8);
 	add(&b, 0, 200, 6, 1, 8);
 	right = add(&b, 0, 201, 7, 2, 9);
-	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite), 0);
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite, NULL), 0);
 	assert_ptr_equal(p.items[0].b, right);
 	assert_int_equal(p.count, 2); /* the other of B is listed */
 	assert_int_equal(p.items[1].pairing, PAIRING_B_ONLY);
@@ -121,7 +121,7 @@ static void breaks_ties_by_position_then_grid(void **state)
 	add(&a, 0, 101, 1, 40, 8);
 	second = add(&b, 0, 200, 1, 9, 8);
 	first = add(&b, 0, 201, 1, 3, 8);
-	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite), 0);
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite, NULL), 0);
 	assert_int_equal(p.count, 2);
 	assert_ptr_equal(p.items[0].b, second);
 	assert_ptr_equal(p.items[1].b, first);
@@ -132,7 +132,7 @@ static void breaks_ties_by_position_then_grid(void **state)
 	add(&a, 0, 100, 1, 50, 8);
 	add(&b, 0, 200, 1, 9, 16);
 	second = add(&b, 0, 201, 1, 3, 8);
-	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite), 0);
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite, NULL), 0);
 	assert_ptr_equal(p.items[0].b, second);
 	pairs_free(&p);
 }
@@ -147,7 +147,7 @@ static void names_what_stays_ambiguous(void **state)
 	add(&a, 0, 100, 1, 50, 8);
 	add(&b, 0, 200, 1, 9, 8);
 	add(&b, 0, 201, 1, 3, 8);
-	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite), 0);
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite, NULL), 0);
 	assert_null(p.items[0].b);
 	assert_int_equal(p.items[0].pairing, PAIRING_AMBIGUOUS);
 	assert_non_null(strstr(p.items[0].reason, "2 images"));
@@ -155,7 +155,7 @@ static void names_what_stays_ambiguous(void **state)
 	pairs_free(&p);
 	/* equal machine code is no ambiguity */
 	b.members[0][0].code_hash = b.members[0][1].code_hash = key(77);
-	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite), 0);
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite, NULL), 0);
 	assert_non_null(p.items[0].b);
 	pairs_free(&p);
 }
@@ -172,13 +172,13 @@ static void pairs_loosely_across_versions(void **state)
 	m = add(&b, 0, 200, 1, 9, 8);
 	b.family.key = key(2); /* the source moved by a line */
 	b.configs[0].key = key(99);
-	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite), 0);
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite, NULL), 0);
 	assert_ptr_equal(p.items[0].b, m);
 	assert_int_equal(p.items[0].pairing, PAIRING_SOURCE_CHANGED);
 	assert_int_equal(p.count, 1);
 	pairs_free(&p);
 	b.configs[0].loose = key(98);
-	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite), 0);
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite, NULL), 0);
 	assert_null(p.items[0].b);
 	assert_int_equal(p.count, 2);
 	pairs_free(&p);
@@ -201,7 +201,7 @@ static void loose_key_must_be_unique(void **state)
 	add(&b, 1, 201, 1, 6, 8);
 	b.configs[0].key = key(98);
 	b.configs[1].key = key(99);
-	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite), 0);
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite, NULL), 0);
 	for (size_t i = 0; i < 2; i++) {
 		assert_null(p.items[i].b);
 		assert_int_equal(p.items[i].pairing, PAIRING_AMBIGUOUS);
@@ -209,7 +209,7 @@ static void loose_key_must_be_unique(void **state)
 	}
 	pairs_free(&p);
 	b.configs[1].key = a.configs[1].key; /* exact: leaves one on either side */
-	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite), 0);
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite, NULL), 0);
 	assert_ptr_equal(p.items[0].b, m);
 	assert_int_equal(p.items[0].pairing, PAIRING_SOURCE_CHANGED);
 	assert_int_equal(p.items[1].pairing, PAIRING_EXACT);
@@ -230,15 +230,15 @@ static void another_source_needs_a_launch(void **state)
 	add(&a, 0, 100, 1, 50, 8);
 	m = add(&b, 0, 200, 1, 0, 8);
 	m->triton = &triton;
-	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite), 0);
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite, NULL), 0);
 	assert_null(p.items[0].reason); /* exact */
 	pairs_free(&p);
 	b.configs[0].key = key(99);
-	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite), 0);
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite, NULL), 0);
 	assert_non_null(strstr(p.items[0].reason, "B geometry unknown"));
 	pairs_free(&p);
 	a.members[0][0].ptx_hash = m->ptx_hash = key(5); /* the same code after all */
-	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite), 0);
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite, NULL), 0);
 	assert_null(p.items[0].reason);
 	pairs_free(&p);
 }
@@ -256,13 +256,13 @@ static void without_metadata_only_one_to_one(void **state)
 	add(&a, 0, 100, 0, 50, 8);
 	m = add(&b, 0, 200, 0, 9, 8);
 	b.configs[0].key = key(99); /* the machine code's hash */
-	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite), 0);
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite, NULL), 0);
 	assert_ptr_equal(p.items[0].b, m);
 	pairs_free(&p);
 	b.family.config_count = 2;
 	b.configs[1] = b.configs[0];
 	b.configs[1].key = key(98);
-	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite), 0);
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite, NULL), 0);
 	assert_null(p.items[0].b);
 	assert_non_null(strstr(p.items[0].reason, "no metadata"));
 	pairs_free(&p);
@@ -277,7 +277,7 @@ static void one_image_in_two_bundles_is_one_pair(void **state)
 	add(&a, 0, 100, 1, 50, 8);
 	add(&a, 0, 100, 1, 60, 8)->bundle = 1;
 	add(&a, 0, 101, 2, 0, 8);
-	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &a.suite), 0);
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &a.suite, NULL), 0);
 	assert_int_equal(p.count, 2);
 	assert_int_equal(p.items[0].launch_count, 2);
 	assert_int_equal(p.items[0].launches[1].bundle, 1);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Results that are parts of one replay: are all parts there? */
+#ifndef ANALYZE_SHARDS_H
+#define ANALYZE_SHARDS_H
+
+#include <stddef.h>
+
+#include "analyze/result.h"
+
+/*
+ * Calls missing(data, text) for each part that the results (fact replay.shard, "i/n") say must be
+ * there and is not, and for results that were cut otherwise. Results without the fact are whole.
+ * Its negative value ends it and is returned; else 0 or -ENOMEM.
+ */
+int shards_check(struct result *const *results, size_t count,
+		 int (*missing)(void *data, const char *text), void *data);
+
+#endif
