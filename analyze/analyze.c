@@ -498,6 +498,7 @@ static void free_family(struct family_verdict *f)
 	for (size_t i = 0; i < f->note_count; i++)
 		free(f->notes[i]);
 	free(f->notes);
+	free(f->accepted);
 }
 
 void analysis_free(struct analysis *a)
@@ -507,6 +508,12 @@ void analysis_free(struct analysis *a)
 	for (size_t i = 0; i < a->family_count; i++)
 		free_family(&a->families[i]);
 	free(a->families);
+	for (size_t i = 0; i < a->baseline_note_count; i++)
+		free(a->baseline_notes[i]);
+	free(a->baseline_notes);
+	for (size_t i = 0; i < a->since.gone_count; i++)
+		free(a->since.gone[i]);
+	free(a->since.gone);
 	for (size_t i = 0; i < a->incomplete_count; i++)
 		free(a->incomplete[i]);
 	free(a->incomplete);
@@ -521,8 +528,8 @@ size_t analysis_at_least(const struct analysis *a, int level)
 {
 	size_t n = 0;
 
-	for (int b = level; b <= 3; b++)
-		n += a->buckets[b];
+	for (size_t i = 0; i < a->family_count; i++)
+		n += a->families[i].outcome.bucket >= level && !a->families[i].accepted;
 	return n;
 }
 

@@ -26,6 +26,20 @@ struct family_coverage {
 	uint32_t classes, classes_tested; /* distinct shape classes */
 };
 
+/* What an earlier report said of a family (analyze/since.h). */
+struct earlier_verdict {
+	bool known, unproven;
+	int bucket;
+	char rule[8]; /* number; cut */
+};
+
+struct since {
+	const char *path; /* the earlier report; NULL: none was given */
+	size_t worse, better, same, added;
+	char **gone; /* families of then that are not there now */
+	size_t gone_count;
+};
+
 struct family_verdict {
 	const struct record_family *record;
 	struct outcome outcome; /* bucket 1, 2 or 3; worst over its configs */
@@ -35,6 +49,8 @@ struct family_verdict {
 	struct family_coverage coverage;
 	char **notes; /* weak evidence, untested configs, … */
 	size_t note_count, note_capacity;
+	char *accepted; /* reason for which a baseline accepts this verdict; NULL: it does not */
+	struct earlier_verdict before;
 };
 
 /* A text that the model's owner should answer, or another fact for the head of reports. */
@@ -54,7 +70,13 @@ struct analysis {
 	size_t family_count;
 	size_t buckets[4]; /* families a bucket, [3] includes unproven; [0] stays 0 */
 	size_t unproven;
-	char **incomplete; /* what is missing or damaged, with the file's name */
+	size_t accepted;       /* families that a baseline accepts, in any bucket */
+	const char *baseline;  /* its file; NULL: none was given */
+	char **baseline_notes; /* entries of it that do not hold */
+	size_t baseline_note_count, baseline_note_capacity;
+	struct since since;
+	const char *policy; /* file that changed thresholds; NULL: none; set by the caller */
+	char **incomplete;  /* what is missing or damaged, with the file's name */
 	size_t incomplete_count, incomplete_capacity;
 };
 
@@ -72,7 +94,7 @@ int analysis_run(struct analysis **out, char *const *paths, size_t count,
 		 analysis_progress *progress, void *progress_data, struct error *err);
 void analysis_free(struct analysis *a); /* NULL is allowed */
 
-/* Families at or above bucket `level` (1 … 3). */
+/* Families at or above bucket `level` (1 … 3) that no baseline accepts. */
 size_t analysis_at_least(const struct analysis *a, int level);
 
 /* Worst case and output of a family; NULL if there is none in particular. */

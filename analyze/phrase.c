@@ -206,13 +206,21 @@ char *phrase_side(char *out, const struct record_side *s)
 
 char *phrase_counts(char *out, const struct analysis *a)
 {
-	char unproven[64] = "";
+	char more[96] = "", accepted[64] = "";
 
 	if (a->unproven)
-		snprintf(unproven, sizeof(unproven), " (%zu of them unproven)", a->unproven);
-	snprintf(out, PHRASE_BYTES, "%zu suspicious%s, %zu small, %zu bitwise equal, of %zu %s",
-		 a->buckets[3], unproven, a->buckets[2], a->buckets[1], a->family_count,
-		 a->family_count == 1 ? "family" : "families");
+		snprintf(more, sizeof(more), " (%zu of them unproven)", a->unproven);
+	if (a->accepted)
+		snprintf(accepted, sizeof(accepted), ", %zu accepted earlier", a->accepted);
+	snprintf(out, PHRASE_BYTES, "%zu suspicious%s, %zu small, %zu bitwise equal, of %zu %s%s",
+		 a->buckets[3], more, a->buckets[2], a->buckets[1], a->family_count,
+		 a->family_count == 1 ? "family" : "families", accepted);
+	return out;
+}
+
+char *phrase_rule(char *out, const struct family_verdict *f)
+{
+	snprintf(out, PHRASE_BYTES, "%s%s", rule_number(f->outcome.rule), f->accepted ? "*" : "");
 	return out;
 }
 

@@ -27,6 +27,8 @@ char *phrase_figures(char *out, const struct family_verdict *f);
 char *phrase_place(char *out, const struct family_verdict *f);
 /* "triton 3.6.0, commit unspecified (recorded)" */
 char *phrase_side(char *out, const struct record_side *s);
+/* Number of the rule, with a * where a baseline accepts the verdict. */
+char *phrase_rule(char *out, const struct family_verdict *f);
 /* "3 suspicious (1 unproven), 2 small, 41 bitwise, of 46 families" */
 char *phrase_counts(char *out, const struct analysis *a);
 /* "kernels.py:12, triton"; file without its folder */

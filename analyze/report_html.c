@@ -2,8 +2,11 @@
 /* The HTML report: one file that needs nothing else. */
 #include "analyze/report.h"
 
+#include <errno.h>
+
 #include "analyze/html/page.h"
 #include "analyze/phrase.h"
+#include "analyze/remark.h"
 #include "analyze/thresholds.h"
 #include "lib/base.h"
 
@@ -54,6 +57,35 @@ static int put_questions(FILE *out, const struct analysis *a)
 	return e;
 }
 
+/* Lines and whether one could not be written. */
+struct remark_list {
+	FILE *out;
+	int error;
+};
+
+static void put_remark(void *data, int level, const char *text)
+{
+	struct remark_list *list = data;
+
+	fprintf(list->out, "<li class=\"level%d\">", level);
+	if (html_text(list->out, text))
+		list->error = -ENOMEM;
+	fputc('\n', list->out);
+}
+
+static int put_remarks(FILE *out, const struct analysis *a)
+{
+	struct remark_list list = {.out = out};
+	int e;
+
+	if (!a->policy && !a->baseline && !a->since.path)
+		return 0;
+	fputs("<ul class=\"remarks\">\n", out);
+	e = remarks(a, put_remark, &list);
+	fputs("</ul>\n", out);
+	return e ? e : list.error;
+}
+
 static int put_head(FILE *out, const struct analysis *a)
 {
 	char text[PHRASE_BYTES];
@@ -82,6 +114,8 @@ static int put_head(FILE *out, const struct analysis *a)
 		e = html_text(out, a->results[i]->path);
 	}
 	fputs("</dl>\n", out);
+	if (!e)
+		e = put_remarks(out, a);
 	if (!e)
 		e = put_questions(out, a);
 	if (analysis_provisional(a))

@@ -313,6 +313,20 @@ static void put_signature(struct writer *w, json_t *object, const struct record_
 	}
 }
 
+/* What a family was in the report of --since. */
+static json_t *before(struct writer *w, const struct earlier_verdict *b)
+{
+	json_t *object;
+
+	if (!b->known)
+		return json_null();
+	object = json_object();
+	put(w, object, "bucket", json_integer(b->bucket));
+	put(w, object, "unproven", json_boolean(b->unproven));
+	put(w, object, "rule", text(b->rule));
+	return object;
+}
+
 static json_t *family_object(struct writer *w, const struct analysis *a,
 			     const struct family_verdict *f)
 {
@@ -326,6 +340,8 @@ static json_t *family_object(struct writer *w, const struct analysis *a,
 	put_signature(w, object, f->record);
 	put_rule(w, object, &f->outcome);
 	put(w, object, "mark", text_or_null(a->mark));
+	put(w, object, "accepted", text_or_null(f->accepted));
+	put(w, object, "before", before(w, &f->before));
 	put_worst(w, object, f);
 	put(w, object, "coverage", coverage(w, &f->coverage));
 	put(w, object, "time_us", timing(family_timing(f)));
@@ -349,6 +365,35 @@ static json_t *side_object(struct writer *w, const struct record_side *s)
 	return object;
 }
 
+/* Files that a verdict depends on beside the results, null where none was given. */
+static void put_context(struct writer *w, json_t *root, const struct analysis *a)
+{
+	json_t *object = NULL, *list;
+
+	put(w, root, "policy", text_or_null(a->policy));
+	if (a->baseline)
+		object = json_object();
+	put(w, root, "baseline", object ? object : json_null());
+	if (object) {
+		put(w, object, "path", text(a->baseline));
+		list = array_in(w, object, "notes");
+		for (size_t i = 0; list && i < a->baseline_note_count; i++)
+			append(w, list, text(a->baseline_notes[i]));
+	}
+	object = a->since.path ? json_object() : NULL;
+	put(w, root, "since", object ? object : json_null());
+	if (!object)
+		return;
+	put(w, object, "path", text(a->since.path));
+	put(w, object, "worse", count(a->since.worse));
+	put(w, object, "better", count(a->since.better));
+	put(w, object, "same", count(a->since.same));
+	put(w, object, "new", count(a->since.added));
+	list = array_in(w, object, "gone");
+	for (size_t i = 0; list && i < a->since.gone_count; i++)
+		append(w, list, text(a->since.gone[i]));
+}
+
 static void put_head(struct writer *w, json_t *root, const struct analysis *a)
 {
 	json_t *object, *list;
@@ -362,6 +407,7 @@ static void put_head(struct writer *w, json_t *root, const struct analysis *a)
 	list = array_in(w, root, "incomplete");
 	for (size_t i = 0; list && i < a->incomplete_count; i++)
 		append(w, list, text(a->incomplete[i]));
+	put_context(w, root, a);
 	object = json_object();
 	put(w, root, "device", object);
 	put(w, object, "name", text(a->device));
@@ -390,6 +436,7 @@ static void put_counts(struct writer *w, json_t *root, const struct analysis *a)
 	put(w, object, "small", count(a->buckets[2]));
 	put(w, object, "suspicious", count(a->buckets[3]));
 	put(w, object, "unproven", count(a->unproven));
+	put(w, object, "accepted", count(a->accepted));
 }
 
 static void put_thresholds(struct writer *w, json_t *root)
@@ -402,6 +449,7 @@ static void put_thresholds(struct writer *w, json_t *root)
 
 		put(w, object, "name", json_string(t->name));
 		put(w, object, "value", number(t->value));
+		put(w, object, "default", number(t->initial));
 		put(w, object, "provisional", json_boolean(t->provisional));
 		put(w, object, "reason", json_string(t->reason));
 		append(w, list, object);

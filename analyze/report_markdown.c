@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/phrase.h"
+#include "analyze/remark.h"
 
 /* Text in running Markdown or a table cell: nothing in it is markup. */
 static void put_text(FILE *out, const char *text)
@@ -31,6 +32,16 @@ static void put_name(FILE *out, const struct analysis *a, const struct family_ve
 	char name[PHRASE_BYTES];
 
 	put_code(out, phrase_family(name, a, f));
+}
+
+/* Headings as items of the head's list, what is below them as items of theirs. */
+static void put_remark(void *data, int level, const char *text)
+{
+	FILE *out = data;
+
+	fputs(level ? "  - " : "- ", out);
+	put_text(out, text);
+	fputc('\n', out);
 }
 
 static void put_head(FILE *out, const struct analysis *a)
@@ -60,6 +71,7 @@ static void put_head(FILE *out, const struct analysis *a)
 		put_text(out, phrase_clean(text));
 		fputc('\n', out);
 	}
+	remarks(a, put_remark, out);
 	fputc('\n', out);
 }
 
@@ -76,7 +88,7 @@ static void put_row(FILE *out, const struct analysis *a, const struct family_ver
 	char text[PHRASE_BYTES];
 
 	fprintf(out, "| %d%s | %s%s | %" PRIu32 "/%" PRIu32 " | ", f->outcome.bucket,
-		f->outcome.unproven ? " unproven" : "", rule_number(f->outcome.rule),
+		f->outcome.unproven ? " unproven" : "", phrase_rule(text, f),
 		f->outcome.provisional ? " (provisional)" : "", f->coverage.configs_tested,
 		f->coverage.configs);
 	put_name(out, a, f);

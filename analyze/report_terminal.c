@@ -7,6 +7,7 @@
 
 #include "analyze/lines.h"
 #include "analyze/phrase.h"
+#include "analyze/remark.h"
 #include "analyze/timing.h"
 #include "lib/base.h"
 
@@ -18,6 +19,7 @@
 
 /* Width of the columns; with their gaps they fill REPORT_COLUMNS. */
 enum {
+	WIDTH_RULE = 4,
 	WIDTH_CONFIGS = 5,
 	WIDTH_FAMILY = 27,
 	WIDTH_CONFIG = 17,
@@ -25,8 +27,8 @@ enum {
 	WIDTH_FIGURES = 30
 };
 
-_Static_assert(2 + 5 + WIDTH_CONFIGS + 1 + WIDTH_FAMILY + 1 + WIDTH_CONFIG + 1 + WIDTH_OUTPUT + 1 +
-			       WIDTH_FIGURES <=
+_Static_assert(2 + WIDTH_RULE + 1 + WIDTH_CONFIGS + 1 + WIDTH_FAMILY + 1 + WIDTH_CONFIG + 1 +
+			       WIDTH_OUTPUT + 1 + WIDTH_FIGURES <=
 		       REPORT_COLUMNS,
 	       "a line of the table fits");
 
@@ -45,6 +47,13 @@ static const char *bucket_style(const struct terminal *t, const struct outcome *
 	if (o->bucket == 1)
 		return style(t, GREEN);
 	return style(t, o->bucket == 2 || o->unproven ? YELLOW : RED);
+}
+
+static void put_remark(void *data, int level, const char *text)
+{
+	const struct terminal *t = data;
+
+	lines_wrap(t->out, 2 * level, text);
 }
 
 static void put_head(const struct terminal *t, const struct analysis *a)
@@ -77,6 +86,7 @@ static void put_head(const struct terminal *t, const struct analysis *a)
 			 a->questions[i].text);
 		lines_wrap(t->out, 2, phrase_clean(line));
 	}
+	remarks(a, put_remark, (void *)t);
 	fputc('\n', t->out);
 }
 
@@ -114,8 +124,9 @@ static void put_row(const struct terminal *t, const struct analysis *a,
 	const struct output_verdict *o = family_worst_output(f);
 	char text[PHRASE_BYTES];
 
-	fprintf(t->out, "%s%d%s %-4s ", bucket_style(t, &f->outcome), f->outcome.bucket,
-		style(t, RESET), rule_number(f->outcome.rule));
+	fprintf(t->out, "%s%d%s ", f->accepted ? "" : bucket_style(t, &f->outcome),
+		f->outcome.bucket, f->accepted ? "" : style(t, RESET));
+	put_cell(t, phrase_rule(text, f), WIDTH_RULE);
 	snprintf(text, sizeof(text), "%" PRIu32 "/%" PRIu32, f->coverage.configs_tested,
 		 f->coverage.configs);
 	put_cell(t, text, WIDTH_CONFIGS);

@@ -50,13 +50,16 @@ enum threshold {
 
 struct threshold_row {
 	const char *name, *reason;
-	double value;
+	double value, initial; /* value differs from initial where a policy has set it */
 	bool provisional;
 };
 
 /* Row of the table; static storage. */
 const struct threshold_row *threshold_row(enum threshold t);
 double threshold(enum threshold t);
+
+/* Another value for the whole process. Not while another thread judges. */
+void threshold_set(enum threshold t, double value);
 
 /* Elements whose local scale is taken together, and the blocks they are cut into. */
 #define TILE_ELEMENTS  4096u

@@ -9,7 +9,11 @@
 #include <unistd.h>
 
 #include "analyze/analyze.h"
+#include "analyze/baseline.h"
+#include "analyze/document.h"
+#include "analyze/policy.h"
 #include "analyze/report.h"
+#include "analyze/since.h"
 #include "lib/base.h"
 #include "lib/log.h"
 
@@ -17,7 +21,7 @@
 	20 /* families with details: GitHub cuts a comment at 65,536 characters \
 	    */
 
-enum { FILE_JSON, FILE_MARKDOWN, FILE_HTML };
+enum { FILE_JSON, FILE_MARKDOWN, FILE_HTML, FILE_BASELINE };
 
 static bool is_stdout(const char *path)
 {
@@ -100,10 +104,33 @@ static int compile_explain(const struct verb *verb, struct verdict_options *v)
 	return 2;
 }
 
+/* Before a long replay: files that are wrong. The policy holds from here on. */
+static int read_inputs(const struct verb *verb, const struct verdict_options *v)
+{
+	json_t *document = NULL;
+	struct error err;
+	int e = 0;
+
+	if (v->policy)
+		e = policy_apply(v->policy, &err);
+	if (!e && v->baseline)
+		e = document_load(&document, v->baseline, "baseline", BASELINE_VERSION, &err);
+	json_decref(document);
+	document = NULL;
+	if (!e && v->since)
+		e = document_load(&document, v->since, "schema", "kernelab-verdict/1", &err);
+	json_decref(document);
+	if (e)
+		log_error("%s: %s", verb->name, err.message);
+	return e ? 2 : 0;
+}
+
 int verdict_prepare(const struct verb *verb, struct verdict_options *v)
 {
-	const char *const paths[] = {
-		[FILE_JSON] = v->json, [FILE_MARKDOWN] = v->markdown, [FILE_HTML] = v->html};
+	const char *const paths[] = {[FILE_JSON] = v->json,
+				     [FILE_MARKDOWN] = v->markdown,
+				     [FILE_HTML] = v->html,
+				     [FILE_BASELINE] = v->write_baseline};
 	unsigned on_stdout = 0;
 
 	if (v->fail_on < 1 || v->fail_on > 3) {
@@ -113,15 +140,14 @@ int verdict_prepare(const struct verb *verb, struct verdict_options *v)
 	for (size_t i = 0; i < ARRAY_LENGTH(paths); i++)
 		on_stdout += is_stdout(paths[i]);
 	if (on_stdout > 1) {
-		log_error("%s: only one of --json, --markdown and --html can be standard output",
-			  verb->name);
+		log_error("%s: only one report can be standard output", verb->name);
 		return 2;
 	}
 	if (v->explain && on_stdout) {
 		log_error("%s: --explain and a report cannot both be standard output", verb->name);
 		return 2;
 	}
-	if (v->explain && compile_explain(verb, v))
+	if (read_inputs(verb, v) || (v->explain && compile_explain(verb, v)))
 		return 2;
 	for (size_t i = 0; i < ARRAY_LENGTH(paths); i++)
 		if (file_open(verb, &v->files[i], paths[i])) {
@@ -163,6 +189,12 @@ static int explain(const struct verb *verb, struct verdict_options *v, const str
 	return 2;
 }
 
+static bool reports_on_stdout(const struct verdict_options *v)
+{
+	return is_stdout(v->json) || is_stdout(v->markdown) || is_stdout(v->html) ||
+	       is_stdout(v->write_baseline);
+}
+
 static int write_reports(const struct verb *verb, struct verdict_options *v,
 			 const struct analysis *a)
 {
@@ -170,7 +202,7 @@ static int write_reports(const struct verb *verb, struct verdict_options *v,
 	struct verdict_file *html = &v->files[FILE_HTML];
 	int status = 0;
 
-	if (!is_stdout(v->json) && !is_stdout(v->markdown) && !is_stdout(v->html)) {
+	if (!reports_on_stdout(v)) {
 		struct verdict_file terminal = {.path = "-", .stream = stdout};
 
 		if (v->explain)
@@ -185,9 +217,31 @@ static int write_reports(const struct verb *verb, struct verdict_options *v,
 		report_markdown(a, markdown->stream, MARKDOWN_DETAILS);
 		status |= file_finish(verb, markdown, 0);
 	}
+	if (v->files[FILE_BASELINE].stream)
+		status |= file_finish(verb, &v->files[FILE_BASELINE],
+				      baseline_write(a, (int)v->fail_on,
+						     v->files[FILE_BASELINE].stream));
 	if (html->stream)
 		status |= file_finish(verb, html, report_html(a, html->stream));
 	return status;
+}
+
+/* Baseline and earlier report, onto a finished analysis. */
+static int apply_inputs(const struct verb *verb, const struct verdict_options *v,
+			struct analysis *a)
+{
+	struct error err;
+	char today[11];
+	int e = 0;
+
+	a->policy = v->policy;
+	if (v->baseline)
+		e = baseline_apply(a, v->baseline, baseline_today(today), &err);
+	if (!e && v->since)
+		e = since_apply(a, v->since, &err);
+	if (e)
+		log_error("%s: %s", verb->name, err.message);
+	return e ? 2 : 0;
 }
 
 int verdict_report(const struct verb *verb, struct verdict_options *v, char *const *results,
@@ -202,6 +256,12 @@ int verdict_report(const struct verb *verb, struct verdict_options *v, char *con
 		log_error("%s: %s", verb->name, err.message);
 		verdict_abandon(v);
 		return 2;
+	}
+	status = apply_inputs(verb, v, a);
+	if (status) {
+		analysis_free(a);
+		verdict_abandon(v);
+		return status;
 	}
 	status = write_reports(verb, v, a);
 	for (size_t i = 0; i < a->incomplete_count; i++)

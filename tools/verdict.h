@@ -17,8 +17,9 @@ struct verdict_file {
 
 struct verdict_options {
 	const char *json, *markdown, *html, *explain;
+	const char *policy, *baseline, *write_baseline, *since;
 	uint64_t fail_on; /* 1 … 3 */
-	struct verdict_file files[3];
+	struct verdict_file files[4];
 	regex_t explained; /* compiled by verdict_prepare where explain is given */
 	bool explain_compiled;
 };
@@ -39,6 +40,17 @@ struct verdict_options {
 	 "write it as one HTML page with pictures; - is standard output", &(v).html},              \
 	{OPTION_TEXT, "explain", 0, "REGEX",                                                       \
 	 "print the whole chain of evidence of the families it matches", &(v).explain},            \
+	{OPTION_TEXT, "policy", 0, "FILE",                                                         \
+	 "take thresholds from FILE (docs/report.md)", &(v).policy},                               \
+	{OPTION_TEXT, "baseline", 0, "FILE",                                                       \
+	 "accept the differences that FILE lists: they do not count for --fail-on",                \
+	 &(v).baseline},                                                                           \
+	{OPTION_TEXT, "write-baseline", 0, "FILE",                                                 \
+	 "write a baseline that accepts what --fail-on would fail on; - is standard output",       \
+	 &(v).write_baseline},                                                                     \
+	{OPTION_TEXT, "since", 0, "FILE",                                                          \
+	 "compare with the JSON report of an earlier run: what is new, worse, better, gone",       \
+	 &(v).since},                                                                              \
 	{OPTION_COUNT, "fail-on", 0, "N",                                                          \
 	 "exit with status 1 if a family is in bucket N or above: 1, 2 or 3 (default)",            \
 	 &(v).fail_on}

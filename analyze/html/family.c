@@ -316,6 +316,8 @@ int html_family(FILE *out, const struct analysis *a, size_t index)
 	if (!e)
 		e = html_format(out, "Rule %s, %s: %s", rule_number(f->outcome.rule),
 				rule_name(f->outcome.rule), f->outcome.evidence);
+	if (!e && f->accepted)
+		e = html_format(out, " — accepted by the baseline: %s", f->accepted);
 	if (f->outcome.provisional)
 		fputs(" <em>(provisional limit)</em>", out);
 	if (f->outcome.nondeterministic)

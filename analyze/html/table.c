@@ -31,7 +31,7 @@ static int put_row(FILE *out, const struct analysis *a, size_t index)
 		"</span><td>%s<td class=\"name\"><a href=\"#f%zu\">",
 		f->outcome.unproven ? "row unproven" : "row", f->outcome.bucket,
 		f->outcome.unproven ? "u" : "", index, html_bucket_class(&f->outcome),
-		html_bucket_words(&f->outcome), rule_number(f->outcome.rule), index);
+		html_bucket_words(&f->outcome), phrase_rule(text, f), index);
 	e = html_text(out, phrase_family(text, a, f));
 	fputs("</a><td>", out);
 	if (!e && differs && f->worst_config < f->config_count)

@@ -108,7 +108,7 @@ def check_json():
     report = read_json("gpu.klab", status=1)
     expect(list(report)[:3] == ["schema", "tool_version", "results"], "key order")
     expect(report["counts"] == {"families": 9, "bitwise": 1, "small": 1, "suspicious": 7,
-                                "unproven": 2}, f"counts: {report['counts']}")
+                                "unproven": 2, "accepted": 0}, f"counts: {report['counts']}")
     families = {f["name"]: f for f in report["families"]}
     expect(len(families) == 9, "a family is named twice")
     output = families["softmax_k"]["configs"][0]["cases"][0]["outputs"][0]
@@ -166,6 +166,117 @@ def check_explain():
         expect(words in done.stderr, f"{args}: {done.stderr!r} lacks {words!r}")
 
 
+def write(path, data):
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(data, f)
+    return path
+
+
+def judge(*args, status):
+    """JSON report, checked by the schema."""
+    with open(os.path.join(ROOT, "docs", "report.schema.json"), encoding="utf-8") as f:
+        rules = json.load(f)
+    report = read_json(*args, status=status)
+    problems.extend(f"{args}: {p}" for p in schema.check(report, rules, rules))
+    return report
+
+
+def check_policy():
+    policy = {"policy": "kernelab-policy/1", "thresholds": {"noise": 0.5}}
+    done = analyze("gpu.klab", "--policy", write("policy.json", policy), status=1)
+    expect("Thresholds changed by policy policy.json:\n  noise: 0.5 instead of 1.52588e-05"
+           in done.stdout, "the policy is not named")
+    report = judge("gpu.klab", "--policy", "policy.json", status=1)
+    families = {f["name"]: f for f in report["families"]}
+    expect(families["dropped_tail_k"]["bucket"] == 2, "a wider limit changes nothing")
+    noise = next(t for t in report["thresholds"] if t["name"] == "noise")
+    expect(noise["value"] == 0.5 and abs(noise["default"] / 2 ** -16 - 1) < 1e-6, f"{noise}")
+    for text, words in (('{"policy": "kernelab-policy/1", "thresholds": {"nois": 1}}', "'nois'"),
+                        ('{"policy": "kernelab-policy/1", "thresholds": {"noise": "1"}}', "noise"),
+                        ('{"policy": "kernelab-policy/1", "thresholds": {"noise": 0}}', "above 0"),
+                        ('{"policy": "kernelab-policy/2", "thresholds": {}}', "kernelab-policy/1"),
+                        ('{"policy": "kernelab-policy/1", "threshold": {}}', "thresholds"),
+                        ('[]', "kernelab-policy/1"), ('{"policy"\n: ', "line 2")):
+        with open("bad.json", "w", encoding="utf-8") as f:
+            f.write(text)
+        done = analyze("gpu.klab", "--policy", "bad.json", status=2)
+        expect("bad.json" in done.stderr and words in done.stderr, f"{text}: {done.stderr!r}")
+
+
+def check_baseline():
+    analyze("gpu.klab", "--write-baseline", "base.json", status=1)
+    done = analyze("gpu.klab", "--baseline", "base.json", status=0)
+    expect("Accepted by baseline base.json (marked *): 7 families" in done.stdout
+           and "\n3 3*   " in done.stdout and ", 7 accepted earlier" in done.stdout,
+           f"baseline: {done.stdout[:900]}")
+    report = judge("gpu.klab", "--baseline", "base.json", status=0)
+    expect(report["counts"]["accepted"] == 7 and report["counts"]["suspicious"] == 7, "counts")
+    analyze("gpu.klab", "--baseline", "base.json", "--fail-on", "2", status=1)
+    with open("base.json", encoding="utf-8") as f:
+        base = json.load(f)
+    entries = {e["family"]: e for e in base["accepted"]}
+    cases = (({"expires": "2001-01-31"}, "was accepted until 2001-01-31 only"),
+             ({"expires": "2999-01-31"}, None), ({"reason": "known <b>"}, None),
+             ({"rule": "2"}, "bucket 3 by rule 2 was accepted, it is bucket 3 by rule 9 now"),
+             ({"bucket": 2}, "bucket 2 by rule 9 was accepted"),
+             ({"severity": 0.001}, "dropped_tail_k has grown"),
+             ({"key": "0" * 32}, "is not among the families"))
+    for change, words in cases:
+        one = dict(base, accepted=[dict(e, **change) if e["family"] == "dropped_tail_k" else e
+                                   for e in base["accepted"]])
+        report = judge("gpu.klab", "--baseline", write("one.json", one), status=1 if words else 0)
+        notes = " ".join(report["baseline"]["notes"])
+        expect((words or "") in notes and bool(notes) == bool(words), f"{change}: {notes!r}")
+        family = next(f for f in report["families"] if f["name"] == "dropped_tail_k")
+        expect((family["accepted"] is None) == bool(words), f"{change}: {family['accepted']}")
+    loose = dict(base, accepted=[{k: v for k, v in entries["softmax_k"].items() if k in
+                                  ("family", "rule", "bucket")}])
+    report = judge("gpu.klab", "--baseline", write("one.json", loose), status=1)
+    expect(report["counts"]["accepted"] == 1, "an entry without key, severity and reason")
+    for change, words in (({"family": 1}, "family"), ({"rule": None}, "rule"), ({"bucket": 1}, "bucket"),
+                          ({"key": "x"}, "key"), ({"expires": "soon"}, "2027-01-31"),
+                          ({"severity": "x"}, "severity")):
+        bad = dict(base, accepted=[dict(entries["softmax_k"], **change)])
+        done = analyze("gpu.klab", "--baseline", write("bad.json", bad), status=2)
+        expect("bad.json: entry 0" in done.stderr and words in done.stderr,
+               f"{change}: {done.stderr!r}")
+    done = analyze("gpu.klab", "--baseline", write("bad.json", {"baseline": "x"}), status=2)
+    expect("kernelab-baseline/1" in done.stderr, done.stderr)
+
+
+def check_since():
+    analyze("gpu.klab", "--json", "now.json", status=1)
+    report = judge("gpu.klab", "--since", "now.json", status=1)
+    expect(report["since"] == {"path": "now.json", "worse": 0, "better": 0, "same": 9, "new": 0,
+                               "gone": []}, f"since itself: {report['since']}")
+    with open("now.json", encoding="utf-8") as f:
+        then = json.load(f)
+    for family in then["families"]:
+        if family["name"] == "softmax_k":
+            family.update(bucket=1, rule={"number": "1", "name": "bits"})
+        if family["name"] == "layernorm_k":
+            family.update(bucket=3, key="1" * 32)  # its source has moved: found by name
+        if family["name"] == "argmax_k":
+            family.update(name="old_k", key="2" * 32)
+    done = analyze("gpu.klab", "--since", write("then.json", then), status=1)
+    for words in ("Since then.json: 1 worse, 1 better, 6 in the same bucket, 1 new, 1 gone",
+                  "worse: softmax_k, bucket 3 by rule 3, was 1 by rule 1", "better: layernorm_k",
+                  "new: argmax_k", "gone: old_k"):
+        expect(words in done.stdout, f"--since lacks {words!r}")
+    page = analyze("gpu.klab", "--since", "then.json", "--html", "-").stdout
+    expect("worse: softmax_k" in page, "the HTML report lacks what is worse")
+    markdown = analyze("gpu.klab", "--since", "then.json", "--markdown", "-").stdout
+    expect("gone: old" in markdown.replace("\\", ""), "the Markdown report lacks what is gone")
+    report = judge("gpu.klab", "--since", "then.json", status=1)
+    before = {f["name"]: f["before"] for f in report["families"]}
+    expect(before["argmax_k"] is None and before["softmax_k"] ==
+           {"bucket": 1, "unproven": False, "rule": "1"}, f"before: {before}")
+    del then["families"][3]["rule"]
+    done = analyze("gpu.klab", "--since", write("then.json", then), status=2)
+    expect("then.json: family 3" in done.stderr, done.stderr)
+    expect("none.json" in analyze("gpu.klab", "--since", "none.json", status=2).stderr, "no file")
+
+
 def check_status():
     for args, status in ((("equal.klab",), 0), (("equal.klab", "--fail-on", "1"), 1),
                          (("soft.klab",), 0), (("soft.klab", "--fail-on", "2"), 1),
@@ -204,7 +315,8 @@ def check_bad_input():
 with tempfile.TemporaryDirectory(prefix="kernelab-reports-") as temporary:
     subprocess.run([make_results, temporary], check=True)
     os.chdir(temporary)
-    for check in (check_table, check_colour, check_json, check_files, check_explain, check_status,
+    for check in (check_table, check_colour, check_json, check_files, check_explain, check_policy,
+                  check_baseline, check_since, check_status,
                   check_bad_input):
         check()
     os.chdir(ROOT)
