@@ -53,6 +53,8 @@
 	  "software device: may fuses mul and add as ptxas does, off does not; default may")      \
 	V(SOFTGPU_SEED, "KERNELAB_SOFTGPU_SEED",                                                  \
 	  "software device: permutes the order of blocks and warps; default 0, ascending")        \
+	V(SOFTGPU_FAULT, "KERNELAB_SOFTGPU_FAULT",                                                \
+	  "software device: ENTRY:N:RESULT or ENTRY:N:stall:SECONDS, comma-separated, for tests") \
 	V(SOFTGPU_QUOTA, "KERNELAB_SOFTGPU_QUOTA",                                                \
 	  "software device: warp instructions after which a launch times out; default no limit")
 

@@ -27,30 +27,34 @@ static uint32_t next_number;
 
 /* ---- parameters ---- */
 
-static bool param_info(CUfunction handle, bool in_library, size_t i, size_t *offset, size_t *size)
+static CUresult param_info(CUfunction handle, bool in_library, size_t i, size_t *offset,
+			   size_t *size)
 {
-	CUresult r = in_library ? real.cuKernelGetParamInfo((CUkernel)handle, i, offset, size)
-				: real.cuFuncGetParamInfo(handle, i, offset, size);
-
-	return r == CUDA_SUCCESS;
+	return in_library ? real.cuKernelGetParamInfo((CUkernel)handle, i, offset, size)
+			  : real.cuFuncGetParamInfo(handle, i, offset, size);
 }
 
+/* The driver says INVALID_VALUE behind the last one. After any other error nothing is known. */
 static void read_layout(struct kernel *k, CUfunction handle, bool in_library)
 {
 	size_t room = 0, offset = 0, size = 0;
+	CUresult r = CUDA_SUCCESS;
 
 	if (in_library ? !real.cuKernelGetParamInfo : !real.cuFuncGetParamInfo)
 		return;
-	while (k->param_count < PARAMS_MAX &&
-	       param_info(handle, in_library, k->param_count, &offset, &size)) {
-		if (array_reserve(&k->params, k->param_count, &room, sizeof(*k->params)) < 0)
-			return;
+	while (k->param_count < PARAMS_MAX) {
+		r = param_info(handle, in_library, k->param_count, &offset, &size);
+		if (r != CUDA_SUCCESS ||
+		    array_reserve(&k->params, k->param_count, &room, sizeof(*k->params)) < 0)
+			break;
 		k->params[k->param_count++] =
 			(struct record_param){.offset = (uint32_t)offset, .size = (uint32_t)size};
 		if (offset + size > k->params_bytes)
 			k->params_bytes = (uint32_t)(offset + size);
 	}
-	k->layout_known = true;
+	k->layout_known = r == CUDA_ERROR_INVALID_VALUE || k->param_count == PARAMS_MAX;
+	if (!k->layout_known)
+		k->param_count = k->params_bytes = 0;
 }
 
 static enum param_kind kind_of(const struct record_arg *arg)

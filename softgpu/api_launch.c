@@ -3,6 +3,7 @@
  */
 #include "softgpu/device.h"
 
+#include "softgpu/fault.h"
 #include "softgpu/launch.h"
 #include "softgpu/log.h"
 
@@ -28,6 +29,7 @@ API cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
 		   unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,
 		   void **kernelParams, void **extra)
 {
+	API_FAULT();
 	return launch_plain(f, (unsigned[]){gridDimX, gridDimY, gridDimZ},
 			    (unsigned[]){blockDimX, blockDimY, blockDimZ}, sharedMemBytes, hStream,
 			    kernelParams, extra);
@@ -38,6 +40,7 @@ API cuLaunchKernel_ptsz(CUfunction f, unsigned int gridDimX, unsigned int gridDi
 			unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,
 			void **kernelParams, void **extra)
 {
+	API_FAULT();
 	return launch_plain(f, (unsigned[]){gridDimX, gridDimY, gridDimZ},
 			    (unsigned[]){blockDimX, blockDimY, blockDimZ}, sharedMemBytes, hStream,
 			    kernelParams, extra);
@@ -151,12 +154,14 @@ static CUresult launch_extended(const CUlaunchConfig *config, CUfunction f, void
 
 API cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelParams, void **extra)
 {
+	API_FAULT();
 	return launch_extended(config, f, kernelParams, extra);
 }
 
 API cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f, void **kernelParams,
 			  void **extra)
 {
+	API_FAULT();
 	return launch_extended(config, f, kernelParams, extra);
 }
 
@@ -184,6 +189,7 @@ API cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned int 
 			      unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,
 			      void **kernelParams)
 {
+	API_FAULT();
 	return launch_cooperative(f, (unsigned[]){gridDimX, gridDimY, gridDimZ},
 				  (unsigned[]){blockDimX, blockDimY, blockDimZ}, sharedMemBytes,
 				  hStream, kernelParams);
@@ -195,6 +201,7 @@ API cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned int gridDimX, unsigned
 				   unsigned int sharedMemBytes, CUstream hStream,
 				   void **kernelParams)
 {
+	API_FAULT();
 	return launch_cooperative(f, (unsigned[]){gridDimX, gridDimY, gridDimZ},
 				  (unsigned[]){blockDimX, blockDimY, blockDimZ}, sharedMemBytes,
 				  hStream, kernelParams);

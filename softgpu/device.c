@@ -9,6 +9,7 @@
 
 #include "lib/environment.h"
 #include "softgpu/backing.h"
+#include "softgpu/fault.h"
 #include "softgpu/log.h"
 #include "softgpu/space.h"
 
@@ -88,7 +89,8 @@ static CUresult settings_read(void)
 	    !setting_number(ENVIRONMENT_SOFTGPU_MEMORY, SPACE_ADDRESS_END / 2, &total) ||
 	    !setting_number(ENVIRONMENT_SOFTGPU_FILL, 255, &fill) ||
 	    !setting_number(ENVIRONMENT_SOFTGPU_SEED, UINT64_MAX, &settings.seed) ||
-	    !setting_number(ENVIRONMENT_SOFTGPU_QUOTA, UINT64_MAX, &settings.quota))
+	    !setting_number(ENVIRONMENT_SOFTGPU_QUOTA, UINT64_MAX, &settings.quota) ||
+	    !fault_read())
 		return CUDA_ERROR_INVALID_VALUE;
 	softgpu_log_set_level((enum softgpu_log_level)level);
 	settings.contract = (enum machine_contract)contract;
@@ -124,12 +126,14 @@ CUresult device_init(void)
 	return result;
 }
 
-struct api_scope api_enter(enum api_need need)
+struct api_scope api_enter(enum api_need need, const char *entry)
 {
-	struct api_scope scope = {CUDA_SUCCESS, NULL};
+	struct api_scope scope = {fault_take(entry), NULL};
 	CUcontext current;
 
 	pthread_mutex_lock(&lock);
+	if (scope.result != CUDA_SUCCESS)
+		return scope;
 	if (!initialised || forked) {
 		scope.result = CUDA_ERROR_NOT_INITIALIZED;
 	} else if (need != NEED_INIT) {

@@ -54,16 +54,16 @@ struct api_scope {
 };
 
 /*
- * Takes the one lock of the API and checks. In a child of fork every call returns
- * CUDA_ERROR_NOT_INITIALIZED, as with a real driver.
+ * Takes the one lock of the API and checks; entry: for faults on request. In a child of fork every
+ * call returns CUDA_ERROR_NOT_INITIALIZED, as with a real driver.
  */
-struct api_scope api_enter(enum api_need need);
+struct api_scope api_enter(enum api_need need, const char *entry);
 void api_leave(struct api_scope *scope);
 
 /* First line of an entry: `api` names the scope, and what is needed holds behind it. */
-#define API_SCOPE(need)                                                             \
-	__attribute__((cleanup(api_leave))) struct api_scope api = api_enter(need); \
-	if (api.result != CUDA_SUCCESS)                                             \
+#define API_SCOPE(need)                                                                       \
+	__attribute__((cleanup(api_leave))) struct api_scope api = api_enter(need, __func__); \
+	if (api.result != CUDA_SUCCESS)                                                       \
 	return api.result
 
 /* A function of libcuda.so.1. */

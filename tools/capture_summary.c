@@ -13,7 +13,7 @@
 struct totals {
 	uint64_t bundles, images, recorded, seen, bytes;
 	uint64_t unreadable, unfinished, incomplete; /* bundles */
-	uint64_t no_contents, no_metadata;
+	uint64_t no_contents, no_outcome, no_metadata;
 	uint64_t open_questions;
 };
 
@@ -65,6 +65,8 @@ static void add_bundle(struct totals *t, const char *path)
 	for (size_t i = 0; i < b->launches.count; i++)
 		t->no_contents += (b->launches.items[i].flags &
 				   (LAUNCH_CONTENTS_MISSING | LAUNCH_IN_CAPTURE)) != 0;
+	for (size_t i = 0; i < b->afters.count; i++)
+		t->no_outcome += b->afters.items[i].sync_result != 0;
 	for (size_t i = 0; i < b->images.count; i++)
 		t->no_metadata += !b->images.items[i].cache_entry;
 	add_questions(t, b);
@@ -118,6 +120,7 @@ void capture_summary_print(const char *folder, const char *program)
 		    "bundles without their end (process killed)");
 	add_missing(missing, sizeof(missing), t.incomplete, "recordings that stopped early");
 	add_missing(missing, sizeof(missing), t.no_contents, "launches without contents");
+	add_missing(missing, sizeof(missing), t.no_outcome, "launches without contents afterwards");
 	add_missing(missing, sizeof(missing), t.no_metadata, "images without Triton metadata");
 	add_missing(missing, sizeof(missing), t.open_questions,
 		    "answers about the model (kernelab context)");

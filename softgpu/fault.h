@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Faults on request: the n-th call of an entry fails or stalls, to test what calls the driver. */
+#ifndef SOFTGPU_FAULT_H
+#define SOFTGPU_FAULT_H
+
+#include <stdbool.h>
+
+#include "drv/entries.h"
+
+/*
+ * Reads KERNELAB_SOFTGPU_FAULT: a comma-separated list of ENTRY:N:RESULT (that call returns the
+ * CUresult number and does nothing else), ENTRY:N:stall:SECONDS (it waits, then does its work);
+ * N+ stands for that call and all later ones. ENTRY is a row of drv/entries.h; those that need no
+ * cuInit cannot fail. False with a log line where it makes no sense. Called once, by cuInit.
+ */
+bool fault_read(void);
+
+/* Counts a call of that entry; stalls; the result that it must return, else CUDA_SUCCESS. */
+CUresult fault_take(const char *entry);
+
+/* First line of an entry that has no API_SCOPE of its own. */
+#define API_FAULT()                                        \
+	do {                                               \
+		CUresult injected_ = fault_take(__func__); \
+		if (injected_ != CUDA_SUCCESS)             \
+			return injected_;                  \
+	} while (0)
+
+#endif
