@@ -8,89 +8,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "analyze/case_trials.h"
+#include "analyze/noise_judge.h"
+#include "analyze/shape.h"
 #include "lib/base.h"
-
-/* Trials of a case by what they are for. */
-struct trials {
-	const struct record_trial **repeats[SIDE_COUNT]; /* status ok */
-	uint32_t repeat_count[SIDE_COUNT];
-	const struct record_trial **poisons[SIDE_COUNT]; /* ok on both sides, the same index */
-	uint32_t poison_count;
-	const struct record_trial *failed[SIDE_COUNT]; /* first that failed, without excuse */
-	void *memory;
-};
-
-static bool trial_failed(const struct record_trial *t)
-{
-	return t->status != TRIAL_STATUS_OK && t->status != TRIAL_STATUS_VOID;
-}
-
-static int compare_poison_of_b(const void *key, const void *item)
-{
-	uint32_t index = *(const uint32_t *)key;
-	const struct record_trial *t = *(const struct record_trial *const *)item;
-
-	if (t->side != SIDE_B)
-		return t->side < SIDE_B ? 1 : -1;
-	if (t->kind != TRIAL_POISON)
-		return t->kind < TRIAL_POISON ? 1 : -1;
-	return (index > t->index) - (index < t->index);
-}
-
-/* Trials are sorted by side, kind, index. */
-static const struct record_trial *poison_of_b(const struct result_case *c, uint32_t index)
-{
-	const struct record_trial **found =
-		bsearch(&index, c->trials, c->trial_count, sizeof(*c->trials), compare_poison_of_b);
-
-	return found ? *found : NULL;
-}
-
-/*
- * A poison trial counts only as a pair: where A's is void the memory is read too, and nothing that
- * B does with garbage is held against it.
- */
-static void sort_poisons(const struct result_case *c, struct trials *t)
-{
-	for (size_t i = 0; i < c->trial_count; i++) {
-		const struct record_trial *a = c->trials[i], *b;
-
-		if (a->side != SIDE_A || a->kind != TRIAL_POISON || a->status != TRIAL_STATUS_OK)
-			continue;
-		b = poison_of_b(c, a->index);
-		if (b && trial_failed(b) && !t->failed[SIDE_B])
-			t->failed[SIDE_B] = b;
-		if (!b || b->status != TRIAL_STATUS_OK)
-			continue;
-		t->poisons[SIDE_A][t->poison_count] = a;
-		t->poisons[SIDE_B][t->poison_count++] = b;
-	}
-}
-
-static int sort_trials(const struct result_case *c, struct trials *t)
-{
-	const struct record_trial **p = calloc(c->trial_count ? 4 * c->trial_count : 1, sizeof(*p));
-
-	if (!p)
-		return -ENOMEM;
-	*t = (struct trials){.memory = p};
-	for (uint32_t s = 0; s < SIDE_COUNT; s++) {
-		t->repeats[s] = p + s * c->trial_count;
-		t->poisons[s] = p + (2 + s) * c->trial_count;
-	}
-	for (size_t i = 0; i < c->trial_count; i++) {
-		const struct record_trial *x = c->trials[i];
-
-		if (x->kind != TRIAL_REPEAT)
-			continue;
-		if (x->status == TRIAL_STATUS_OK)
-			t->repeats[x->side][t->repeat_count[x->side]++] = x;
-		else if (trial_failed(x) && !t->failed[x->side])
-			t->failed[x->side] = x;
-	}
-	sort_poisons(c, t);
-	return 0;
-}
 
 static const char *text_or(const char *text, const char *other)
 {
@@ -219,11 +140,26 @@ static struct step rule_valid(const struct record_family *f, const struct result
 /* One output under judgement. */
 struct job {
 	const struct result *result;
+	const struct result_config *config;
+	const struct result_case *test_case;
 	const struct trials *trials;
 	size_t extent;
 	struct contents_buffers *buffers;
 	const struct record_content **a_all; /* room for all contents of A */
 	size_t a_count;                      /* 0 where A is deterministic */
+	struct duo *duos;
+	size_t duo_count;
+	struct noise_input input; /* moved_count 0: rules 5 to 8 have no ground */
+	struct noise noise;
+	struct noise_pair *figures; /* a duo each */
+};
+
+enum purpose { PURPOSE_PLAIN, PURPOSE_POISON, PURPOSE_MOVED, PURPOSE_CHAIN, PURPOSE_EXACT };
+
+/* A pair of trials to be compared. */
+struct duo {
+	const struct record_trial *a, *b;
+	enum purpose purpose;
 };
 
 static const struct record_content *content_of(const struct record_trial *t, size_t extent)
@@ -260,27 +196,97 @@ static uint32_t repeats_different(const struct trials *t, uint32_t side, size_t 
 	return n;
 }
 
-/* Compares one pair of trials, and keeps it if it is worse than what v holds. */
-static int compare_pair(const struct job *j, const struct record_trial *a,
-			const struct record_trial *b, struct output_verdict *v, struct error *err)
+static const char *inputs_of(enum purpose p)
 {
+	static const char *const texts[] = {
+		[PURPOSE_PLAIN] = "recorded inputs",
+		[PURPOSE_POISON] = "recorded inputs with poisoned outputs",
+		[PURPOSE_MOVED] = "perturbed inputs",
+		[PURPOSE_CHAIN] = "recorded inputs, launched several times",
+		[PURPOSE_EXACT] = "integer inputs",
+	};
+
+	return texts[p];
+}
+
+/* True where numbers differ and the class of none: what rules 5 to 8 are about. */
+static bool numbers_differ(const struct metrics *m)
+{
+	return dtype_is_float(m->dtype) && !m->class_changes &&
+	       m->payload + m->zero_sign < m->differing;
+}
+
+static void judge_noise(const struct job *j, size_t index, const struct metrics *m,
+			struct chain *chain, struct outcome *o)
+{
+	const struct noise_pair *p = &j->figures[index];
+	enum purpose purpose = j->duos[index].purpose;
+	struct noise_case c = {.input = &j->input,
+			       .noise = &j->noise,
+			       .pair = p,
+			       .plain = purpose <= PURPOSE_POISON,
+			       .pooled = p->compared,
+			       .pooled_flips = p->flips,
+			       .inputs = inputs_of(purpose)};
+
+	/* small outputs: the perturbed pairs are more of the same */
+	for (size_t i = 0; j->noise.elements <= NOISE_FEW && i < j->duo_count; i++) {
+		if (j->duos[i].purpose != PURPOSE_MOVED || i == index)
+			continue;
+		c.pooled += j->figures[i].compared;
+		c.pooled_flips += j->figures[i].flips;
+	}
+	noise_judge(&c, m, chain, o);
+}
+
+static void judge_exact(const struct metrics *m, struct chain *chain, struct outcome *o)
+{
+	bool differs = m->payload + m->zero_sign < m->differing;
+
+	chain->steps[RULE_EXACT] = step_of(differs ? (double)m->differing : 0, 0, NULL);
+	if (!differs)
+		return;
+	*o = (struct outcome){.bucket = 3,
+			      .rule = RULE_EXACT,
+			      .severity = (double)m->differing / (double)m->elements};
+	snprintf(o->evidence, sizeof(o->evidence),
+		 "%" PRIu64 " of %" PRIu64
+		 " elements differ on integer inputs, where sums and products are exact in every "
+		 "order; first element %" PRIu64 ": A %.9g, B %.9g",
+		 m->differing, m->elements, m->first_difference.index, m->first_difference.a,
+		 m->first_difference.b);
+}
+
+/* Compares one pair of trials, and keeps it if it is worse than what v holds. */
+static int compare_pair(const struct job *j, size_t index, struct output_verdict *v,
+			struct error *err)
+{
+	const struct duo *d = &j->duos[index];
+	bool recorded = d->purpose <= PURPOSE_POISON;
 	struct metrics m;
 	struct outcome o;
 	struct chain chain = v->chain;
-	int e = contents_compare(j->result->bundle, v->extent, v->dtype, content_of(a, j->extent),
-				 content_of(b, j->extent), j->a_all, j->a_count, j->buffers, &m,
-				 err);
+	int e = contents_compare(j->result->bundle, v->extent, v->dtype,
+				 content_of(d->a, j->extent), content_of(d->b, j->extent), j->a_all,
+				 recorded ? j->a_count : 0, j->buffers, &m, err);
 
 	if (e)
 		return e;
 	metrics_judge(&m, v->note, j->a_count > 0, &chain, &o);
-	if (v->outcome.bucket && outcome_compare(&o, &v->outcome) <= 0)
+	if (d->purpose == PURPOSE_EXACT)
+		judge_exact(&m, &chain, &o);
+	else if (j->input.moved_count && numbers_differ(&m))
+		judge_noise(j, index, &m, &chain, &o);
+	if (v->outcome.bucket && outcome_compare(&o, &v->outcome) <= 0) {
+		if (d->purpose == PURPOSE_EXACT)
+			v->chain.steps[RULE_EXACT] = chain.steps[RULE_EXACT];
 		return 0;
+	}
 	v->metrics = m;
 	v->outcome = o;
 	v->chain = chain;
-	v->pair[SIDE_A] = content_of(a, j->extent);
-	v->pair[SIDE_B] = content_of(b, j->extent);
+	v->pair[SIDE_A] = content_of(d->a, j->extent);
+	v->pair[SIDE_B] = content_of(d->b, j->extent);
 	return 0;
 }
 
@@ -296,17 +302,23 @@ static bool repeat_seen(const struct job *j, uint32_t i)
 	return false;
 }
 
-/* Repeats of B against A's first; poisoned pairs by index, where they differ from the repeats. */
-static int compare_trials(const struct job *j, bool poison, struct output_verdict *v,
-			  struct error *err)
+static void add_duo(struct job *j, const struct record_trial *a, const struct record_trial *b,
+		    enum purpose purpose)
+{
+	j->duos[j->duo_count++] = (struct duo){a, b, purpose};
+}
+
+/* Repeats of B against A's first; the others by index, poisoned ones where they differ from the
+ * repeats. */
+static void list_duos(struct job *j, bool poison)
 {
 	const struct trials *t = j->trials;
-	int e = 0;
 
-	for (uint32_t i = 0; !e && i < t->repeat_count[SIDE_B]; i++)
+	j->duo_count = 0;
+	for (uint32_t i = 0; i < t->repeat_count[SIDE_B]; i++)
 		if (!repeat_seen(j, i))
-			e = compare_pair(j, t->repeats[SIDE_A][0], t->repeats[SIDE_B][i], v, err);
-	for (uint32_t i = 0; !e && poison && i < t->poison_count; i++) {
+			add_duo(j, t->repeats[SIDE_A][0], t->repeats[SIDE_B][i], PURPOSE_PLAIN);
+	for (uint32_t i = 0; poison && i < t->poison_count; i++) {
 		const struct record_trial *a = t->poisons[SIDE_A][i], *b = t->poisons[SIDE_B][i];
 
 		if (t->repeat_count[SIDE_B] &&
@@ -315,9 +327,181 @@ static int compare_trials(const struct job *j, bool poison, struct output_verdic
 		    contents_equal(content_of(b, j->extent),
 				   content_of(t->repeats[SIDE_B][0], j->extent)))
 			continue;
-		e = compare_pair(j, a, b, v, err);
+		add_duo(j, a, b, PURPOSE_POISON);
 	}
-	return e;
+	for (uint32_t i = 0; i < t->moved_count; i++)
+		add_duo(j, t->moved[SIDE_A][i], t->moved[SIDE_B][i], PURPOSE_MOVED);
+	if (t->chain[SIDE_A])
+		add_duo(j, t->chain[SIDE_A], t->chain[SIDE_B], PURPOSE_CHAIN);
+}
+
+/* ---- the noise floor ---- */
+
+static bool same_extent(const struct record_case *x, const struct record_case *y, size_t i)
+{
+	return i < x->extents.count && i < y->extents.count &&
+	       x->extents.items[i].address == y->extents.items[i].address &&
+	       x->extents.items[i].size == y->extents.items[i].size &&
+	       x->extents.items[i].dtype == y->extents.items[i].dtype;
+}
+
+/* Another config's launch on the same inputs, with an ok trial of A of that kind; or NULL. */
+static const struct record_trial *sibling_trial(const struct job *j, const struct result_case *c,
+						uint32_t kind)
+{
+	const struct record_trial *t;
+
+	if (hash_is_zero(c->record->inputs) ||
+	    !hash_equal(c->record->inputs, j->test_case->record->inputs) ||
+	    !same_extent(c->record, j->test_case->record, j->extent) ||
+	    (c->record->fidelity != FIDELITY_FAITHFUL &&
+	     c->record->fidelity != FIDELITY_NONDETERMINISTIC))
+		return NULL;
+	t = trials_find(c, SIDE_A, kind, 0);
+	return t && t->status == TRIAL_STATUS_OK ? t : NULL;
+}
+
+/* Calls for each sibling; ends where it returns false. */
+static void for_siblings(const struct job *j, uint32_t kind,
+			 bool (*call)(void *data, const struct record_content *c), void *data)
+{
+	for (size_t i = 0; i < j->result->config_count; i++) {
+		const struct result_config *other = &j->result->configs[i];
+
+		if (other == j->config || other->family != j->config->family)
+			continue;
+		for (size_t k = 0; k < other->case_count; k++) {
+			const struct record_trial *t = sibling_trial(j, &other->cases[k], kind);
+
+			if (!t)
+				continue;
+			if (!call(data, content_of(t, j->extent)))
+				return;
+			break; /* one a config */
+		}
+	}
+}
+
+static bool add_other(void *data, const struct record_content *c)
+{
+	struct noise_input *in = data;
+
+	in->others[in->other_count++] = c;
+	return in->other_count < NOISE_OTHERS;
+}
+
+struct agreement {
+	const struct record_content *own;
+	bool broken;
+};
+
+static bool compare_exact(void *data, const struct record_content *c)
+{
+	struct agreement *a = data;
+
+	a->broken = !contents_equal(a->own, c);
+	return !a->broken;
+}
+
+/* What rules 5 to 8 need; input.moved_count stays 0 where some of it is missing. */
+static void gather_noise(struct job *j, const struct output_verdict *v)
+{
+	const struct trials *t = j->trials;
+	struct noise_input *in = &j->input;
+	struct shape shape;
+
+	*in = (struct noise_input){.bundle = j->result->bundle,
+				   .extent = v->extent,
+				   .dtype = v->dtype,
+				   .u = v->extent->roundoff,
+				   .plain = content_of(t->repeats[SIDE_A][0], j->extent)};
+	if (!dtype_is_float(v->dtype) || t->moved_count < 2 || !(t->moved[SIDE_A][0]->step > 0))
+		return;
+	if (!(in->u > 0))
+		in->u = v->dtype == DTYPE_F64 ? 0x1p-53 : 0x1p-24;
+	in->h = t->moved[SIDE_A][0]->step;
+	for (; in->moved_count < t->moved_count && in->moved_count < NOISE_MOVED; in->moved_count++)
+		in->moved[in->moved_count] =
+			content_of(t->moved[SIDE_A][in->moved_count], j->extent);
+	for_siblings(j, TRIAL_REPEAT, add_other, in);
+	for (uint32_t i = 1; j->a_count && i < t->repeat_count[SIDE_A]; i++)
+		if (in->other_count < NOISE_OTHERS)
+			add_other(in, content_of(t->repeats[SIDE_A][i], j->extent));
+	shape_infer(j->test_case->record, j->config->record->options,
+		    v->extent->size / dtype_bytes(v->dtype), &shape);
+	if (shape.rows > 1 && shape.rows * shape.columns == v->extent->size / dtype_bytes(v->dtype))
+		in->columns = shape.columns;
+}
+
+/* Figures of all pairs, if any of them differs. */
+static int measure_noise(struct job *j, struct error *err)
+{
+	bool differs = false;
+
+	for (size_t i = 0; i < j->duo_count; i++) {
+		const struct duo *d = &j->duos[i];
+
+		j->figures[i] = (struct noise_pair){
+			.a = content_of(d->a, j->extent),
+			.b = content_of(d->b, j->extent),
+			.launches =
+				d->purpose == PURPOSE_CHAIN && d->a->launches ? d->a->launches : 1};
+		differs |= !contents_equal(j->figures[i].a, j->figures[i].b);
+	}
+	if (!j->input.moved_count || !differs)
+		return 0;
+	return noise_measure(&j->input, j->figures, j->duo_count, &j->noise, err);
+}
+
+/* Why a kind of trial says nothing. The text is the result's. */
+static const char *void_reason(const struct job *j, uint32_t kind)
+{
+	const struct record_trial *t = trials_find(j->test_case, SIDE_A, kind, 0);
+
+	if (!t)
+		return "the result has no such trial";
+	if (t->status == TRIAL_STATUS_VOID && t->reason && *t->reason)
+		return t->reason;
+	return "the trial failed on one side";
+}
+
+/* What the rules that may not be asked say instead. */
+static void note_missing(const struct job *j, struct chain *chain)
+{
+	static const enum rule rules[] = {RULE_RESIDUAL, RULE_FLIPS, RULE_BIAS, RULE_PLACE};
+
+	if (!j->trials->exact[SIDE_A])
+		chain->steps[RULE_EXACT] =
+			(struct step){.note = void_reason(j, TRIAL_EXACT_INTEGER)};
+	if (!dtype_is_float(j->input.dtype) || j->input.moved_count)
+		return;
+	for (size_t i = 0; i < ARRAY_LENGTH(rules); i++)
+		chain->steps[rules[i]] = (struct step){.note = void_reason(j, TRIAL_PERTURBED)};
+}
+
+static int compare_trials(struct job *j, bool poison, struct output_verdict *v, struct error *err)
+{
+	const struct trials *t = j->trials;
+	struct agreement agreement = {0};
+	int e;
+
+	list_duos(j, poison);
+	gather_noise(j, v);
+	note_missing(j, &v->chain);
+	e = measure_noise(j, err);
+	for (size_t i = 0; !e && i < j->duo_count; i++)
+		e = compare_pair(j, i, v, err);
+	if (e || !t->exact[SIDE_A])
+		return e;
+	agreement.own = content_of(t->exact[SIDE_A], j->extent);
+	for_siblings(j, TRIAL_EXACT_INTEGER, compare_exact, &agreement);
+	if (agreement.broken) {
+		v->chain.steps[RULE_EXACT] =
+			(struct step){.note = "A's own configs disagree on integer inputs"};
+		return 0;
+	}
+	add_duo(j, t->exact[SIDE_A], t->exact[SIDE_B], PURPOSE_EXACT);
+	return compare_pair(j, j->duo_count - 1, v, err);
 }
 
 static void collect_hull(struct job *j)
@@ -337,6 +521,18 @@ static struct step ask_determinism(const struct trials *t, bool a_varies, uint32
 	if (t->repeat_count[SIDE_A] < 2 || t->repeat_count[SIDE_B] < 2)
 		return (struct step){.note = "a single repeat"};
 	return step_of(different, 0, NULL);
+}
+
+/* Launched in a row, A gives the same as once, and B does not although it is deterministic. */
+static bool chain_races(const struct job *j)
+{
+	const struct trials *t = j->trials;
+
+	return !j->a_count && t->chain[SIDE_A] &&
+	       contents_equal(content_of(t->chain[SIDE_A], j->extent),
+			      content_of(t->repeats[SIDE_A][0], j->extent)) &&
+	       !contents_equal(content_of(t->chain[SIDE_B], j->extent),
+			       content_of(t->repeats[SIDE_B][0], j->extent));
 }
 
 /* The metrics stay; rule 0 or 2 replaces what the figures alone would say. */
@@ -368,13 +564,23 @@ static void judge_trials(const struct job *j, bool poison, struct output_verdict
 			 different, t->repeat_count[SIDE_B], t->repeat_count[SIDE_A]);
 		return;
 	}
+	if (chain_races(j)) {
+		v->outcome = (struct outcome){
+			.bucket = 3, .rule = RULE_DETERMINISM, .tag = "race", .severity = 1};
+		v->chain.steps[RULE_DETERMINISM] =
+			step_of(1, 0, "launches in a row change B's result, not A's");
+		snprintf(v->outcome.evidence, sizeof(v->outcome.evidence),
+			 "launched several times in a row B gives another result than once, A does "
+			 "not: a race, or state that outlives the launch");
+		return;
+	}
 	if (j->a_count && v->outcome.bucket == 1) {
 		/* Equal by luck in one pair; A itself has no one answer. */
 		v->chain.steps[RULE_BITS] =
 			(struct step){STEP_PASSED, 0, 0, "equal by chance: A varies"};
 		v->outcome.bucket = 2;
-		v->outcome.rule = RULE_MAGNITUDE;
-		v->outcome.provisional = true;
+		v->outcome.rule = j->input.moved_count ? RULE_OTHERWISE : RULE_MAGNITUDE;
+		v->outcome.provisional = !j->input.moved_count;
 		v->outcome.tag = "nondeterministic";
 		snprintf(v->outcome.evidence, sizeof(v->outcome.evidence),
 			 "A varies from run to run, B gives one of its results");
@@ -410,19 +616,30 @@ static void output_damaged(struct case_verdict *v, struct output_verdict *o,
 		 err->message);
 }
 
-static int decide_outputs(const struct result *r, const struct record_family *f,
-			  const struct trials *t, struct contents_buffers *buffers,
-			  struct case_verdict *v, struct error *err)
+static int decide_outputs(const struct result *r, const struct result_config *config,
+			  const struct result_case *test_case, const struct trials *t,
+			  struct contents_buffers *buffers, struct case_verdict *v,
+			  struct error *err)
 {
 	const struct record_case *c = v->record;
 	_cleanup_free_ const struct record_content **a_all =
 		calloc(t->repeat_count[SIDE_A] + t->poison_count + 1, sizeof(*a_all));
-	struct job j = {.result = r, .trials = t, .buffers = buffers, .a_all = a_all};
+	size_t duos = t->repeat_count[SIDE_B] + t->poison_count + t->moved_count + 2;
+	_cleanup_free_ struct duo *list = calloc(duos, sizeof(*list));
+	_cleanup_free_ struct noise_pair *figures = calloc(duos, sizeof(*figures));
+	struct job j = {.result = r,
+			.config = config,
+			.test_case = test_case,
+			.trials = t,
+			.buffers = buffers,
+			.a_all = a_all,
+			.duos = list,
+			.figures = figures};
 
 	if (!t->repeat_count[SIDE_B] || !c->extents.count)
 		return 0;
 	v->outputs = calloc(c->extents.count, sizeof(*v->outputs));
-	if (!v->outputs || !a_all)
+	if (!v->outputs || !a_all || !list || !figures)
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	v->output_count = c->extents.count;
 	for (size_t i = 0; i < v->output_count; i++) {
@@ -431,7 +648,7 @@ static int decide_outputs(const struct result *r, const struct record_family *f,
 		int e;
 
 		o->extent = &c->extents.items[i];
-		o->name = output_name(f, o->extent);
+		o->name = output_name(config->family, o->extent);
 		o->dtype = contents_dtype(o->extent, &o->note);
 		o->chain.steps[RULE_VALID] = v->chain.steps[RULE_VALID];
 		j.extent = i;
@@ -525,7 +742,7 @@ int case_decide(const struct result *r, const struct result_config *config,
 	int e = 0;
 
 	*v = (struct case_verdict){.result = r, .record = c->record};
-	if (sort_trials(c, &t))
+	if (trials_sort(c, &t))
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	if (take_times(v, &t)) {
 		free(t.memory);
@@ -533,7 +750,7 @@ int case_decide(const struct result *r, const struct result_config *config,
 	}
 	if (case_testable(c, &t, &v->outcome)) {
 		v->chain.steps[RULE_VALID] = rule_valid(config->family, c, &t, &v->outcome);
-		e = decide_outputs(r, config->family, &t, buffers, v, err);
+		e = decide_outputs(r, config, c, &t, buffers, v, err);
 		take_worst(v, &t);
 		mark_unexecuted(r, config->record, v);
 	} else {

@@ -119,7 +119,7 @@ static int put_head(FILE *out, const struct analysis *a)
 	if (!e)
 		e = put_questions(out, a);
 	if (analysis_provisional(a))
-		fputs("<p class=\"hint\">Rules 9 and 9f rest on provisional limits: the noise "
+		fputs("<p class=\"hint\">Rules 9m and 9f rest on provisional limits: the noise "
 		      "floor "
 		      "was not measured (docs/numerics.md).</p>\n",
 		      out);

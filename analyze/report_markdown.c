@@ -156,9 +156,9 @@ void report_markdown(const struct analysis *a, FILE *out, size_t details)
 			"report.\n",
 			shown - details);
 	if (analysis_provisional(a))
-		fputs("\nRules 9 and 9f rest on provisional limits: the noise floor is not "
-		      "measured "
-		      "yet.\n",
+		fputs("\nRules 9m and 9f rest on provisional limits: the noise floor was not "
+		      "measured"
+		      ".\n",
 		      out);
 	if (!equal)
 		return;

@@ -161,8 +161,9 @@ static void put_table(const struct terminal *t, const struct analysis *a)
 			"cfgs: configs "
 			"tested/known;\nw: num_warps, s: num_stages\n");
 	if (analysis_provisional(a))
-		fprintf(t->out, "Rules 9 and 9f: provisional limits, noise floor not measured yet "
-				"(docs/numerics.md)\n");
+		fprintf(t->out,
+			"Rules 9m and 9f: provisional limits, no noise floor in this result "
+			"(docs/numerics.md)\n");
 }
 
 /* Where B is slower: never part of a verdict, and meaningless on the software device. */

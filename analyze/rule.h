@@ -9,18 +9,27 @@
  * The rules in the order in which they are asked: R(id, number in reports, name, what its figure
  * counts). INTEGER is the row "int, bool, index" of the table of types: exact or 3.
  */
-#define RULES(R)                                                                                  \
-	R(VALID, "0", "validity",                                                                 \
-	  "failed trials of B, bytes it leaves unwritten, bytes it changes outside A's outputs, " \
-	  "results that depend on poison")                                                        \
-	R(BITS, "1", "bits", "elements whose bits differ")                                        \
-	R(DETERMINISM, "2", "determinism", "repeats of B that differ from its first")             \
-	R(CLASSES, "3", "classes", "positions of another class (NaN, +inf, -inf, finite)")        \
-	R(INTEGER, "int", "integer output", "integers that differ")                               \
-	R(MAGNITUDE, "9", "magnitude, provisional limits",                                        \
-	  "greatest |d|, in provisional allowances")                                              \
-	R(FREQUENCY, "9f", "frequency, provisional limits",                                       \
-	  "share of elements that are another number, its lower bound")                           \
+#define RULES(R)                                                                                   \
+	R(VALID, "0", "validity",                                                                  \
+	  "failed trials of B, bytes it leaves unwritten, bytes it changes outside A's outputs, "  \
+	  "results that depend on poison")                                                         \
+	R(BITS, "1", "bits", "elements whose bits differ")                                         \
+	R(DETERMINISM, "2", "determinism", "repeats of B that differ from its first")              \
+	R(CLASSES, "3", "classes", "positions of another class (NaN, +inf, -inf, finite)")         \
+	R(INTEGER, "int", "integer output", "integers that differ")                                \
+	R(EXACT, "4", "exact integers",                                                            \
+	  "elements that differ on integer inputs, on which every order gives the same")           \
+	R(RESIDUAL, "5", "residual",                                                               \
+	  "greatest |d| beyond the final rounding, in standard deviations of the measured noise")  \
+	R(FLIPS, "6", "frequency", "share of elements that are another number, its lower bound")   \
+	R(BIAS, "7", "bias", "greatest systematic part of d, in its limits")                       \
+	R(PLACE, "8", "place",                                                                     \
+	  "share of elements that are another number in one row, column or tile, its lower bound") \
+	R(OTHERWISE, "9", "within the measured noise", "greatest residual, in its limits")         \
+	R(MAGNITUDE, "9m", "magnitude, provisional limits",                                        \
+	  "greatest |d|, in provisional allowances")                                               \
+	R(FREQUENCY, "9f", "frequency, provisional limits",                                        \
+	  "share of elements that are another number, its lower bound")                            \
 	R(UNPROVEN, "-", "unproven", "what could not be shown")
 
 enum rule {

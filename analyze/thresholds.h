@@ -7,9 +7,8 @@
 
 /*
  * T(id, name in reports, value, provisional?, reason)
- * A provisional threshold stands in for a rule of docs/numerics.md that needs trials which the
- * replay does not make yet (perturbed inputs, siblings): every report marks verdicts that rest on
- * one.
+ * A provisional threshold stands in for rules 5 to 8 of docs/numerics.md where a result lacks the
+ * trials that they need (perturbed inputs): every report marks verdicts that rest on one.
  */
 #define THRESHOLDS(T)                                                                              \
 	T(NOISE_F32, "noise", 0x1p-16, true,                                                       \
@@ -33,6 +32,41 @@
 	  "nondeterministic A: spread of its repeats (rms of 64 neighbours) that an element of B " \
 	  "may be away; the range of "                                                             \
 	  "3 normal draws is 1.7 sigma, the greatest of 10^6 differences of two is 7 sigma")       \
+	T(RESIDUAL, "residual", 32, false,                                                         \
+	  "sigmas beyond the final rounding; in simulation benign runs stayed below 18, gross "    \
+	  "bugs "                                                                                  \
+	  "mostly above 250, the weakest 19 to 50 in norms")                                       \
+	T(RESIDUAL_COARSE, "residual_coarse", 2, false,                                            \
+	  "the same where u is coarser than 2^-24 (bf16 or f16 on the way): benign below 0.9; 32 " \
+	  "would miss 60 % of the bugs")                                                           \
+	T(JUMP_CHANCE, "jump_chance", 1e-3, false,                                                 \
+	  "elements beyond the residual's limit are excused where A itself jumps there, if so "    \
+	  "many "                                                                                  \
+	  "are likelier than this")                                                                \
+	T(JUMP_FACTOR, "jump_factor", 20, false,                                                   \
+	  "jumps expected of a reordering: this times u/h times those of a perturbed run of A")    \
+	T(FLIPS_FLOOR, "flips_floor", 0.005, false,                                                \
+	  "narrow outputs: share of other numbers that is always allowed; benign up to 0.0048 "    \
+	  "(f16, "                                                                                 \
+	  "K = 2048)")                                                                             \
+	T(FLIPS_PREDICTED, "flips_predicted", 20, false,                                           \
+	  "times the share predicted from u, G and the spacing of the type")                       \
+	T(FLIPS_COARSE, "flips_coarse", 0.5, false,                                                \
+	  "share allowed where the way is rounded as coarsely as the output")                      \
+	T(BIAS_Z, "bias_z", 6, false,                                                              \
+	  "clustered z from which a mean is no accident; without clusters a benign softmax has "   \
+	  "|z| > 3 in 91 % of runs")                                                               \
+	T(BIAS, "bias", 0.1, false, "narrow outputs: mean of clip(d/q, +-1)")                      \
+	T(BIAS_WIDE, "bias_wide", 1.5, false, "f32 and f64: mean of d/sigma; benign up to 0.98")   \
+	T(SLOPE, "slope", 12 * 0x1p-24, false, "slope of d on a")                                  \
+	T(SLOPE_COARSE, "slope_coarse", 0x1p-11, false, "the same where u is coarser than 2^-24")  \
+	T(PLACE, "place", 0.05, false,                                                             \
+	  "narrow outputs: lower bound (z = 5) of the share of other numbers in any row, column "  \
+	  "or "                                                                                    \
+	  "tile")                                                                                  \
+	T(PLACE_SIBLINGS, "place_siblings", 3, false, "times the same bound among A's configs")    \
+	T(PLACE_FLIPS, "place_flips", 10, false,                                                   \
+	  "times the limit of rule 6 where that exceeds its floor")                                \
 	T(FTZ, "ftz", 0x1p-126, false,                                                             \
 	  "f32 and bf16: where both sides are below the least normal number the difference "       \
 	  "counts as none: one build flushes "                                                     \

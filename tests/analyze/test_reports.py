@@ -217,8 +217,8 @@ def check_baseline():
     entries = {e["family"]: e for e in base["accepted"]}
     cases = (({"expires": "2001-01-31"}, "was accepted until 2001-01-31 only"),
              ({"expires": "2999-01-31"}, None), ({"reason": "known <b>"}, None),
-             ({"rule": "2"}, "bucket 3 by rule 2 was accepted, it is bucket 3 by rule 9 now"),
-             ({"bucket": 2}, "bucket 2 by rule 9 was accepted"),
+             ({"rule": "2"}, "bucket 3 by rule 2 was accepted, it is bucket 3 by rule 9m now"),
+             ({"bucket": 2}, "bucket 2 by rule 9m was accepted"),
              ({"severity": 0.001}, "dropped_tail_k has grown"),
              ({"key": "0" * 32}, "is not among the families"))
     for change, words in cases:

@@ -43,7 +43,7 @@ EDITS = {
         "new": "    v = tl.load(logits + row * pitch + col, mask=col < classes, other=0.0)\n"
                "    v +=",
         "bucket": 3,
-        "rules": ["9"],
+        "rules": ["5"],
     },
     "bug-matmul-last-k-tile": {
         "kernel": "matmul",
@@ -51,7 +51,7 @@ EDITS = {
         "old": "    steps = tl.cdiv(K, BK)\n",
         "new": "    steps = K // BK\n",
         "bucket": 3,
-        "rules": ["9"],
+        "rules": ["4"],
     },
     "bug-gelu-store-mask": {
         "kernel": "bias_gelu",
@@ -68,6 +68,6 @@ EDITS = {
         "new": "    tl.store(y + i, (tl.load(x + i, mask=i < n).to(tl.uint32, bitcast=True) >> 16)"
                ".to(tl.uint16).to(tl.bfloat16, bitcast=True), mask=i < n)\n",
         "bucket": 3,
-        "rules": ["9f"],
+        "rules": ["6"],
     },
 }

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* Trials of a case by what they are for. */
+#ifndef ANALYZE_CASE_TRIALS_H
+#define ANALYZE_CASE_TRIALS_H
+
+#include "analyze/result.h"
+
+struct trials {
+	const struct record_trial **repeats[SIDE_COUNT]; /* status ok */
+	uint32_t repeat_count[SIDE_COUNT];
+	const struct record_trial **poisons[SIDE_COUNT]; /* ok on both sides, the same index */
+	uint32_t poison_count;
+	const struct record_trial **moved[SIDE_COUNT]; /* perturbed, ok on both sides */
+	uint32_t moved_count;
+	const struct record_trial *exact[SIDE_COUNT], *chain[SIDE_COUNT]; /* ok on both, or NULL */
+	const struct record_trial *failed[SIDE_COUNT]; /* first that failed, without excuse */
+	void *memory;
+};
+
+/* Sorts the case's trials; free(t->memory) afterwards. 0 or -ENOMEM. */
+int trials_sort(const struct result_case *c, struct trials *t);
+
+/* NULL: not there. */
+const struct record_trial *trials_find(const struct result_case *c, uint32_t side, uint32_t kind,
+				       uint32_t index);
+
+#endif
