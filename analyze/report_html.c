@@ -43,7 +43,7 @@ static int put_questions(FILE *out, const struct analysis *a)
 
 	if (!a->question_count)
 		return 0;
-	fputs("<details class=\"questions\"><summary>Open questions about the "
+	fputs("<details class=\"questions\" open><summary>Open questions about the "
 	      "model</summary><dl>\n",
 	      out);
 	for (size_t i = 0; !e && i < a->question_count; i++) {

@@ -45,11 +45,14 @@ static size_t find_scalars(const char *params, struct scalar out[SCALARS_MAX])
 	return n;
 }
 
-static bool ends_with(const struct scalar *s, const char *tail)
+/* Inductor's xnumel, ynumel: what programs run over. Its r0_numel counts columns. */
+static bool counts_rows(const struct scalar *s)
 {
-	int n = (int)strlen(tail);
+	static const char tail[] = "numel";
+	int n = (int)sizeof(tail) - 1;
 
-	return s->name_length >= n && !memcmp(s->name + s->name_length - n, tail, (size_t)n);
+	return s->name_length > n && *s->name != 'r' &&
+	       !memcmp(s->name + s->name_length - n, tail, (size_t)n);
 }
 
 static uint64_t programs_of(const struct record_case *c)
@@ -92,7 +95,7 @@ static bool from_scalar(const struct scalar *list, size_t n, uint64_t programs, 
 
 		if (elements % x->value || elements / x->value < 2)
 			continue;
-		if (elements / x->value == programs) {
+		if (elements / x->value == programs && !counts_rows(x)) {
 			set(s, programs, x->value);
 			snprintf(s->how, sizeof(s->how),
 				 "%.*s=%" PRIu64 " columns, one row a program", x->name_length,
@@ -104,7 +107,7 @@ static bool from_scalar(const struct scalar *list, size_t n, uint64_t programs, 
 	}
 	if (!best)
 		return false;
-	if (ends_with(best, "numel"))
+	if (counts_rows(best))
 		set(s, best->value, elements / best->value);
 	else
 		set(s, elements / best->value, best->value);
@@ -157,10 +160,12 @@ void shape_infer(const struct record_case *c, const char *options, uint64_t elem
 	bool flat = false;
 
 	*s = (struct shape){.rows = 1, .columns = elements ? elements : 1};
-	if (elements < 2)
+	if (elements < 2) {
 		snprintf(s->how, sizeof(s->how), "one element");
-	else if (!from_pair(scalars, n, elements, s) &&
-		 !from_scalar(scalars, n, programs, elements, s)) {
+		return;
+	}
+	if (!from_pair(scalars, n, elements, s) &&
+	    !from_scalar(scalars, n, programs, elements, s)) {
 		flat = true;
 		if (programs > 1 && elements > programs && elements % programs == 0) {
 			set(s, programs, elements / programs);
