@@ -48,6 +48,15 @@ static int put_fact(struct ledger *r, const char *name, const char *value, const
 	return bundle_put_fact(r->writer, &fact);
 }
 
+/* --resume tells by it whether a result is this replay's. */
+static int put_plan(struct ledger *r)
+{
+	char hex[HASH_TEXT_BYTES];
+
+	return put_fact(r, "replay.plan", hash_text(plan_hash(r->plan, r->options), hex),
+			"hash of kernels, launches, shard and trials");
+}
+
 /* analyze tells by it whether all parts are there. */
 static int put_shard(struct ledger *r)
 {
@@ -228,9 +237,9 @@ static int put_families(struct ledger *r)
 	return 0;
 }
 
-int ledger_open(struct ledger *r, const struct plan *plan, const struct replay_options *options,
-		struct replay_summary *summary, const char *driver_path, const char *driver_how,
-		struct error *err)
+int ledger_open(struct ledger *r, const char *path, const struct plan *plan,
+		const struct replay_options *options, struct replay_summary *summary,
+		const char *driver_path, const char *driver_how, struct error *err)
 {
 	int rc;
 
@@ -238,15 +247,17 @@ int ledger_open(struct ledger *r, const struct plan *plan, const struct replay_o
 	r->pairs = calloc(plan->pairs.count ? plan->pairs.count : 1, sizeof(*r->pairs));
 	if (!r->pairs)
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for results");
-	rc = bundle_writer_open(&r->writer, options->result, BUNDLE_RESULT);
+	rc = bundle_writer_open(&r->writer, path, BUNDLE_RESULT);
 	if (rc)
-		return error_set(err, -rc, ERROR_NO_OFFSET, "cannot create result %s: %s",
-				 options->result, strerror(-rc));
+		return error_set(err, -rc, ERROR_NO_OFFSET, "cannot create result %s: %s", path,
+				 strerror(-rc));
 	rc = put_run(r);
 	if (!rc)
 		rc = put_context(r);
 	if (!rc)
 		rc = put_fact(r, "replay.driver", driver_path, driver_how);
+	if (!rc)
+		rc = put_plan(r);
 	if (!rc)
 		rc = put_shard(r);
 	if (!rc)
@@ -510,6 +521,46 @@ int ledger_case(struct ledger *r, struct open_case *c)
 	count_case(r->summary, c->fidelity);
 	rc = note_pair(r, c);
 	return rc ? rc : bundle_put_case(r->writer, &record);
+}
+
+static int keep_trial(struct ledger *r, const struct bundle *old, const struct record_trial *t,
+		      struct open_case *c, struct error *err)
+{
+	for (size_t i = 0; i < t->contents.count; i++) {
+		const struct hashes *keys = &t->contents.items[i].chunks;
+
+		for (size_t j = 0; j < keys->count; j++) {
+			int rc = bundle_copy_chunk(r->writer, old, keys->items[j], err);
+
+			if (rc)
+				return rc;
+		}
+	}
+	if (t->side < SIDE_COUNT)
+		c->ran[t->side] = true;
+	count_failure(r, t->status);
+	return bundle_put_trial(r->writer, t);
+}
+
+int ledger_keep(struct ledger *r, const struct bundle *old, const struct record_case *kept,
+		struct error *err)
+{
+	struct open_case c = {.number = kept->number, .fidelity = (enum fidelity)kept->fidelity};
+	int rc = 0;
+
+	snprintf(c.reason, sizeof(c.reason), "%s",
+		 kept->fidelity_reason ? kept->fidelity_reason : "");
+	for (size_t i = 0; !rc && i < old->trials.count; i++)
+		if (old->trials.items[i].test_case == kept->number)
+			rc = keep_trial(r, old, &old->trials.items[i], &c, err);
+	if (rc)
+		return error_set(err, -rc, ERROR_NO_OFFSET, "launch %llu: %s",
+				 (unsigned long long)kept->seq, strerror(-rc));
+	count_case(r->summary, c.fidelity);
+	rc = note_pair(r, &c);
+	if (!rc)
+		rc = bundle_put_case(r->writer, kept);
+	return rc ? error_set(err, -rc, ERROR_NO_OFFSET, "%s", strerror(-rc)) : 0;
 }
 
 static int put_config(struct ledger *r, size_t i)

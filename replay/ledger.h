@@ -45,9 +45,9 @@ struct ledger {
 };
 
 /* Creates the file and writes RUN, FACT, SIDE and FAMILY records. -EEXIST if it is there. */
-int ledger_open(struct ledger *r, const struct plan *plan, const struct replay_options *options,
-		struct replay_summary *summary, const char *driver_path, const char *driver_how,
-		struct error *err);
+int ledger_open(struct ledger *r, const char *path, const struct plan *plan,
+		const struct replay_options *options, struct replay_summary *summary,
+		const char *driver_path, const char *driver_how, struct error *err);
 
 /* DEVICE record and the facts that go with it. */
 int ledger_device(struct ledger *r, const struct device_text *d);
@@ -62,6 +62,13 @@ int ledger_dead_trial(struct ledger *r, struct open_case *c, enum side side, enu
 
 /* The CASE record, when nothing more of it will come. */
 int ledger_case(struct ledger *r, struct open_case *c);
+
+/*
+ * Copies a case of another result of the same plan, with its trials and their contents. 0 or -errno
+ * with err.
+ */
+int ledger_keep(struct ledger *r, const struct bundle *old, const struct record_case *kept,
+		struct error *err);
 
 /* CONFIG and END records, index, footer. NULL writer is allowed. First error, or 0. */
 int ledger_close(struct ledger *r, const char *incomplete);

@@ -409,3 +409,48 @@ int plan_make(struct plan **out, const struct replay_options *options, const vol
 	*out = p;
 	return 0;
 }
+
+/* ---- identity ---- */
+
+static void hash_member(struct hash_state *h, const struct suite_member *m)
+{
+	struct hash128 id = {0};
+
+	/* An image made anew by a compiler may hold the name of a temporary file. */
+	if (m)
+		id = hash_is_zero(m->code_hash) ? m->image->id : m->code_hash;
+	hash_state_add(h, &id, sizeof(id));
+}
+
+struct hash128 plan_hash(const struct plan *p, const struct replay_options *o)
+{
+	const uint64_t numbers[] = {o->repeats,     o->repeats_max, o->trials, p->shard.index,
+				    p->shard.count, p->pairs.count, p->count};
+	struct hash_state *h = hash_state_new();
+	struct hash128 hash = {0};
+
+	if (!h)
+		return hash;
+	hash_state_add_text(h, "replay.plan");
+	hash_state_add(h, numbers, sizeof(numbers));
+	for (size_t i = 0; i < o->dtype_count; i++)
+		hash_state_add_text(h, o->dtypes[i]);
+	for (size_t i = 0; i < p->pairs.count; i++) {
+		const struct pair *pair = &p->pairs.items[i];
+
+		hash_state_add(h, &pair->config->key, sizeof(pair->config->key));
+		hash_state_add(h, &p->selected[i], sizeof(p->selected[i]));
+		hash_member(h, pair->base);
+		hash_member(h, pair->a);
+		hash_member(h, pair->b);
+	}
+	for (size_t i = 0; i < p->count; i++) {
+		hash_state_add(h, &p->cases[i].pair, sizeof(p->cases[i].pair));
+		hash_state_add(h, &p->cases[i].launch->seq, sizeof(p->cases[i].launch->seq));
+		hash_state_add(h, &p->cases[i].launch->time_ns,
+			       sizeof(p->cases[i].launch->time_ns));
+	}
+	hash = hash_state_end(h);
+	hash_state_free(h);
+	return hash;
+}

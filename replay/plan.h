@@ -49,4 +49,10 @@ int plan_make(struct plan **out, const struct replay_options *options, const vol
 	      struct error *err);
 void plan_free(struct plan *p);
 
+/*
+ * Identity of what will be run: the sides' kernels by machine code (else by image), launches,
+ * shard and trials. Two replays of equal hash give results that can be put together.
+ */
+struct hash128 plan_hash(const struct plan *p, const struct replay_options *options);
+
 #endif

@@ -12,6 +12,7 @@
 #include "replay/process.h"
 #include "replay/progress.h"
 #include "replay/ledger.h"
+#include "replay/resume.h"
 #include "replay/table.h"
 #include "replay/trials.h"
 
@@ -40,6 +41,7 @@ struct replay {
 	const struct replay_options *options;
 	struct replay_summary *summary;
 	struct ledger ledger;
+	struct resume resume; /* what was done before; empty where nothing was */
 	struct process worker;
 	char *driver;
 	struct packet packet;
@@ -160,6 +162,15 @@ static int start_worker(struct replay *p, struct error *err)
 	if (p->device_written)
 		return 0;
 	p->device_written = true;
+	const struct record_device *before = resume_device(&p->resume);
+
+	if (before &&
+	    (strcmp(before->name, p->device.name) != 0 || before->software != p->device.software))
+		return error_set(err, EINVAL, ERROR_NO_OFFSET,
+				 "--resume: %s was replayed on %s, not on %s", p->options->result,
+				 before->name, p->device.name);
+	if (before)
+		return 0;
 	int rc = ledger_device(&p->ledger, &p->device);
 
 	return rc ? error_set(err, -rc, ERROR_NO_OFFSET, "writing the result: %s", strerror(-rc))
@@ -380,18 +391,24 @@ static bool runs(const struct replay_options *o)
 	return !o->dry_run && !o->pairs;
 }
 
+/* True for a case of this shard that is still to be run. */
+static bool is_mine(const struct replay *p, size_t number)
+{
+	return shard_has(&p->plan->shard, number) && !(p->resume.done && p->resume.done[number]);
+}
+
 static int run_all(struct replay *p, struct error *err)
 {
 	size_t runnable = 0;
 	int rc = 0;
 
 	for (size_t i = 0; i < p->plan->count; i++)
-		runnable += !p->plan->cases[i].reason && shard_has(&p->plan->shard, i);
+		runnable += !p->plan->cases[i].reason && is_mine(p, i);
 	progress_start(&p->progress, p->options->progress_fd, runnable, "launches");
 	for (size_t i = 0; !rc && i < p->plan->count && !stop_signal; i++) {
 		const struct replay_case *c = &p->plan->cases[i];
 
-		if (!shard_has(&p->plan->shard, i))
+		if (!is_mine(p, i))
 			continue;
 		rc = run_case(p, i, err);
 		if (!c->reason)
@@ -437,7 +454,15 @@ static int run_device(struct replay *p, struct error *err)
 		note_problems(p, p->plan->a);
 	if (p->plan->b != p->plan->base && p->plan->b != p->plan->a)
 		note_problems(p, p->plan->b);
-	rc = ledger_open(&p->ledger, p->plan, p->options, p->summary, p->driver, how, err);
+	if (p->options->resume && !access(p->options->result, F_OK)) {
+		rc = resume_open(&p->resume, p->plan, p->options, err);
+		if (rc)
+			return rc;
+	}
+	rc = ledger_open(&p->ledger, p->resume.old ? p->resume.path : p->options->result, p->plan,
+			 p->options, p->summary, p->driver, how, err);
+	if (!rc && p->resume.old)
+		rc = resume_copy(&p->resume, &p->ledger, err);
 	if (rc) {
 		ledger_close(&p->ledger, err ? err->message : "failed");
 		return rc;
@@ -456,8 +481,9 @@ static int check_options(const struct replay_options *o, struct error *err)
 {
 	if (runs(o) && !o->result)
 		return error_set(err, EINVAL, ERROR_NO_OFFSET, "no result file given (-o)");
-	if (runs(o) && !access(o->result, F_OK))
-		return error_set(err, EEXIST, ERROR_NO_OFFSET, "%s exists; nothing is overwritten",
+	if (runs(o) && !o->resume && !access(o->result, F_OK))
+		return error_set(err, EEXIST, ERROR_NO_OFFSET,
+				 "%s exists; nothing is overwritten (--resume goes on with it)",
 				 o->result);
 	if (o->repeats < 1 || o->repeats > REPLAY_MAX_REPEATS)
 		return error_set(err, EINVAL, ERROR_NO_OFFSET, "--repeats must be 1 to %u",
@@ -491,6 +517,7 @@ int replay_run(const struct replay_options *options, struct replay_summary *summ
 	sigaction(SIGTERM, &old_term, NULL);
 	packet_free(&p.packet);
 	free(p.driver);
+	resume_close(&p.resume);
 	plan_free(p.plan);
 	return rc;
 }

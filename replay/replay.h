@@ -19,7 +19,7 @@ struct replay_options {
 	const char *const *bundles; /* bundles or folders of bundles: the recorded run */
 	size_t bundle_count;
 	const char *a, *b;         /* SOURCE: "recorded", a bundle, a folder of bundles */
-	const char *result;        /* file to write; must not exist */
+	const char *result;        /* file to write; must not exist without `resume` */
 	const char *family;        /* extended regular expression on the entry name */
 	const char *config;        /* extended regular expression on the config's options text */
 	const char *pair_file;     /* rules of pairing: replay/rules.h */
@@ -34,6 +34,7 @@ struct replay_options {
 	enum replay_device device;
 	const char *driver; /* libcuda.so.1 to use, before `device` decides */
 	const char *a_version, *a_commit, *b_version, *b_commit;
+	bool resume;     /* go on with `result` where it is there */
 	bool dry_run;    /* list on `out` what would run */
 	bool pairs;      /* print the pairing on `out`, run nothing */
 	FILE *out;       /* for dry_run and pairs; default stdout */

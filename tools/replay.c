@@ -38,10 +38,13 @@ int verb_replay(const struct verb *verb, int argc, char **argv)
 	replay_options_init(&o);
 	const struct option_row rows[] = {
 		REPLAY_OPTION_ROWS(o, device, trials, dtypes),
-		{OPTION_TEXT, "output", 'o', "FILE", "result to write; must not exist", &o.result},
+		{OPTION_TEXT, "output", 'o', "FILE",
+		 "result to write; must not exist, but for --resume", &o.result},
 		{OPTION_TEXT, "shard", 0, "I/N",
 		 "replay part I of N (from 0); or slurm (default in a Slurm array), rank, whole",
 		 &o.shard},
+		{OPTION_FLAG, "resume", 0, NULL,
+		 "go on with the result of a replay that was stopped", &o.resume},
 		{OPTION_FLAG, "dry-run", 'n', NULL,
 		 "list what would run and what not, with the memory needed; run nothing",
 		 &o.dry_run},

@@ -106,9 +106,40 @@ def check_shards(tmp, a, b):
     tool.expect("without gaps" in done.stderr, done.stderr)
 
 
+def check_resume(tmp, a, b):
+    """A result cut at any place, or interrupted, goes on to the same verdicts."""
+    with open(f"{tmp}/whole.klab", "rb") as f:
+        whole = f.read()
+    for share in 0.3, 0.8:
+        cut = f"{tmp}/cut{share}.klab"
+        with open(cut, "wb") as f:
+            f.write(whole[:int(len(whole) * share)])
+        analyze([cut], f"{tmp}/cut.json", 2)
+        done = replay(a, b, "-o", cut, status=2)
+        tool.expect("--resume" in done.stderr, done.stderr)
+        replay(a, b, "-o", cut, "--resume")
+        analyze([cut], f"{tmp}/cut.json", 0)
+        tool.expect(verdicts(f"{tmp}/cut.json") == verdicts(f"{tmp}/whole.json"),
+                    f"resumed after {share}: {verdicts(f'{tmp}/cut.json')}")
+        tool.run([tool.kernelab, "verify", cut], 0)
+    # Nothing is left to do: no worker is needed, and nothing is lost.
+    done = replay(a, b, "-o", cut, "--resume", KERNELAB_SOFTGPU_LOG="quiet")
+    analyze([cut], f"{tmp}/cut.json", 0)
+    tool.expect(verdicts(f"{tmp}/cut.json") == verdicts(f"{tmp}/whole.json"), "resumed twice")
+    tool.expect(not os.path.exists(f"{cut}.resumed"), "a temporary file is left")
+    # Another replay's result, and what is none.
+    for options in ["--repeats", "4"], ["--shard", "0/2"], ["--family", "^adam$"]:
+        done = replay(a, b, "-o", cut, "--resume", *options, status=2)
+        tool.expect("another replay" in done.stderr, f"{options}: {done.stderr}")
+    analyze([cut], f"{tmp}/cut.json", 0)
+    replay(a, b, "-o", f"{tmp}/fresh.klab", "--resume", "--family", "^adam$")
+    analyze([f"{tmp}/fresh.klab"], f"{tmp}/fresh.json", 0)
+
+
 with tempfile.TemporaryDirectory(prefix="kernelab-parts-") as scratch:
     tool.capture(f"{scratch}/a", "a", steps=1)
     tool.capture(f"{scratch}/b", "b", steps=1, options=["--no-data"])
     check_pairs(scratch, f"{scratch}/a", f"{scratch}/b")
     check_shards(scratch, f"{scratch}/a", f"{scratch}/b")
+    check_resume(scratch, f"{scratch}/a", f"{scratch}/b")
 tool.finish()
