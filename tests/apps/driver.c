@@ -3,6 +3,7 @@
 #include "tests/apps/driver.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@ void die(const char *format, ...)
 	va_list arguments;
 
 	va_start(arguments, format);
-	fputs("train: ", stderr);
+	fprintf(stderr, "%s: ", program_invocation_short_name);
 	vfprintf(stderr, format, arguments);
 	fputc('\n', stderr);
 	va_end(arguments);
@@ -59,7 +60,7 @@ void driver_open(void)
 	if (!address || status != CU_GET_PROC_ADDRESS_SUCCESS)
 		die("cuGetProcAddress does not know cuLaunchKernel");
 	cu.launch_kernel = (__typeof__(cuLaunchKernel) *)address;
-	fprintf(stderr, "train: device %s\n", name);
+	fprintf(stderr, "%s: device %s\n", program_invocation_short_name, name);
 }
 
 void driver_close(void)

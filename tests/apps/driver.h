@@ -76,7 +76,7 @@ void driver_close(void);
 void driver_check(CUresult result, const char *what);
 #define CHECK(call) driver_check(cu.call, #call)
 
-/* Prints "train: …" on stderr and ends the program with status 1. */
+/* Prints "PROGRAM: …" on stderr and ends the program with status 1. */
 __attribute__((format(printf, 1, 2), noreturn)) void die(const char *format, ...);
 
 /* Copies to device memory in the order of the stream; done when it returns. */

@@ -43,7 +43,7 @@ static bool parse_line(struct kernel_image *image, const char *folder, const cha
 	char *at = blocks;
 
 	memset(image, 0, sizeof *image);
-	if (sscanf(line, "%31s %255s args=%16s scratch=%u warps=%u shared=%u blocks=%63s %c",
+	if (sscanf(line, "%63s %255s args=%16s scratch=%u warps=%u shared=%u blocks=%63s %c",
 		   image->entry, file, image->kinds, &image->scratch, &image->warps,
 		   &image->shared_bytes, blocks, &rest) != 7)
 		return false;
@@ -173,7 +173,7 @@ static CUfunction load_module(struct kernel_image *image, const char *data)
 static void load(struct kernel_image *image)
 {
 	CUfunction function;
-	size_t size = 0, room = 1 << 20;
+	size_t size = 0, room = 8 << 20;
 	char *data = malloc(room);
 	FILE *f = fopen(image->path, "rbe");
 

@@ -7,14 +7,15 @@
 
 #include "tests/apps/driver.h"
 
-enum { KERNEL_IMAGES_MAX = 64, KERNEL_ARGUMENTS_MAX = 16, KERNEL_BLOCKS_MAX = 3 };
+enum { KERNEL_IMAGES_MAX = 512, KERNEL_ARGUMENTS_MAX = 16, KERNEL_BLOCKS_MAX = 3 };
 
 /* One image: one config in one specialisation. */
 struct kernel_image {
-	char entry[32];
+	char entry[64];
 	char path[512];
-	/* One letter an argument: p f32*, h bf16*, i i32*, n i32, f f32; upper case: specialised
-	 * to a pointer that is 16-byte aligned, or an integer that is a multiple of 16. */
+	/* One letter an argument: p f32*, h bf16*, e f16*, q fp8*, d f64*, i i32*, n i32, f f32;
+	 * upper case: specialised to a pointer that is 16-byte aligned, or an integer that is a
+	 * multiple of 16. */
 	char kinds[KERNEL_ARGUMENTS_MAX + 1];
 	unsigned scratch; /* hidden pointers behind the arguments */
 	unsigned warps, shared_bytes;

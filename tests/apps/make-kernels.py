@@ -46,7 +46,8 @@ IMAGES = {
     "embed_bwd": [("PIPnnn", {"BLOCK": 128}, 4)],
     "adam": [("PPPPnffffff", {"BLOCK": 1024}, 4)],
 }
-KINDS = {"p": "*fp32", "h": "*bf16", "i": "*i32", "n": "i32", "f": "fp32"}
+KINDS = {"p": "*fp32", "h": "*bf16", "e": "*fp16", "q": "*fp8e4nv", "d": "*fp64", "i": "*i32",
+         "n": "i32", "f": "fp32"}
 
 
 def load_kernels(edit):
@@ -57,9 +58,14 @@ def load_kernels(edit):
         if text.count(edit["old"]) != 1 or edit["old"].count("\n") != edit["new"].count("\n"):
             sys.exit("make-kernels: the edit does not replace exactly one place line by line")
         text = text.replace(edit["old"], edit["new"])
-    linecache.cache[NEUTRAL] = (len(text), None, text.splitlines(True), NEUTRAL)
+    return module_of(text, NEUTRAL)
+
+
+def module_of(text, name):
+    """Kernels from their text, under a file name that is the same wherever they are made."""
+    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
     module = types.ModuleType("kernels")
-    exec(compile(text, NEUTRAL, "exec"), module.__dict__)
+    exec(compile(text, name, "exec"), module.__dict__)
     return module
 
 

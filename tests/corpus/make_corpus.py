@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: MIT
+"""Compiles the pairs of table.py into kernels of A, of B and a reference in double precision.
+
+    make_corpus.py OUT [--only REGEX] [--other-ptxas PTXAS]
+
+Runs under the Python of a Triton installation (scripts/make-corpus) and needs no GPU. OUT/a, OUT/b
+and OUT/ref hold what TRITON_CACHE_DIR would hold and a manifest (tests/apps/kernels.c reads it);
+OUT/plan and OUT/plan.ref have one line a launch (client.c). B keeps the .source of A: what differs
+is what a compiler made of it, as between two builds of one. Without --other-ptxas the pairs that
+differ by it alone are left out.
+"""
+import argparse
+import hashlib
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.dont_write_bytecode = True
+sys.path.insert(0, HERE)
+from table import FAMILIES, INPUTS, PAIRS  # noqa: E402
+
+NEUTRAL = "/home/user/corpus/families.py"
+WARPS = 4
+ELEMENT = {"f32": "p", "bf16": "h", "f16": "e", "fp8": "q", "i32": "i"}
+# What the reference computes in: no rounding in between, no approximation where double has none.
+DOUBLE = [(r"tl\.(float32|float16|bfloat16|float8e4nv)\b", "tl.float64"),
+          (r"acc = tl\.dot\(ta, tb, acc(, input_precision=\"ieee\")?\)",
+           "acc += tl.sum(ta[:, :, None] * tb[None, :, :], axis=1)"),
+          (r"acc = tl\.dot\(p\.to\(tl\.float64\), tv, acc\)",
+           "acc += tl.sum(p[:, :, None] * tv[None, :, :], axis=1)"),
+          (r"tl\.dot\(tq, tl\.trans\(tk\)\)", "tl.sum(tq[:, None, :] * tk[None, :, :], axis=2)")]
+
+
+def maker():
+    path = os.path.join(HERE, "..", "apps", "make-kernels.py")
+    spec = importlib.util.spec_from_file_location("make_kernels", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def families_text():
+    with open(os.path.join(HERE, "families.py"), encoding="utf-8") as f:
+        return f.read()
+
+
+def fingerprint(names):
+    """Of everything that these pairs are made from: data with another one are out of date."""
+    rows = [[PAIRS[n][k] for k in ("name", "family", "edits", "ptx", "constants", "ptxas")]
+            for n in names]
+    plan = [line for n in names for line in plan_lines(n, PAIRS[n]["family"])]
+    return hashlib.sha256(repr([families_text(), DOUBLE, rows, plan]).encode()).hexdigest()
+
+
+def ptxas():
+    import triton
+    return os.path.join(os.path.dirname(triton.__file__), "backends", "nvidia", "bin", "ptxas")
+
+
+def version(assembler):
+    out = subprocess.run([assembler, "--version"], capture_output=True, text=True, check=True).stdout
+    return out.split(", V")[1].split()[0]
+
+
+class Maker:
+    def __init__(self, out):
+        self.kernels = maker()
+        self.out = out
+        self.root = self.kernels.neutral_library_paths()
+        self.text = families_text()
+        self.lines = {"a": [], "b": [], "ref": []}
+
+    def source(self, family, entry, edits=()):
+        """The function of a family under another name, edited, on the lines where it stands."""
+        start = self.text.index(f"@triton.jit\ndef {family}(")
+        end = self.text.find("\n@triton.jit", start + 1)
+        body = self.text[start:end if end > 0 else len(self.text)]
+        for old, new in edits:
+            if old not in body or old.count("\n") != new.count("\n"):
+                sys.exit(f"make_corpus: {entry}: the edit does not fit: {old!r}")
+            body = body.replace(old, new)
+        body = body.replace(f"def {family}(", f"def {entry}(")
+        head = self.text[:self.text.index("\n@triton.jit")]
+        gap = "\n" * (self.text[:start].count("\n") - head.count("\n"))
+        return head + gap + body
+
+    def compile(self, side, entry, text, kinds, constants):
+        folder = os.path.join(self.out, side)
+        os.environ["TRITON_CACHE_DIR"] = folder
+        before = set(os.listdir(folder))
+        module = self.kernels.module_of(text, NEUTRAL)
+        self.kernels.compile_image(module, entry, kinds, constants, WARPS)
+        at = os.path.join(folder, self.kernels.find_entry(folder, before, entry))
+        self.kernels.tidy(at, entry, self.root)
+        os.remove(os.path.join(at, entry + ".ttir"))
+        self.lines[side].append(self.kernels.manifest_line(at, entry, kinds, constants, WARPS))
+        return at
+
+    def assemble(self, folder, entry, edits, assembler):
+        path = os.path.join(folder, entry)
+        with open(path + ".ptx", encoding="utf-8") as f:
+            text = f.read()
+        for pattern, new, count in edits:
+            text, done = re.subn(pattern, new, text, count=count or 0)
+            if not done:
+                sys.exit(f"make_corpus: {entry}: nothing in the PTX fits {pattern}")
+        with open(path + ".ptx", "w", encoding="utf-8") as f:
+            f.write(text)
+        arch = re.search(r"^\.target (\w+)", text, re.M).group(1)
+        subprocess.run([assembler, "-lineinfo", f"--gpu-name={arch}", path + ".ptx", "-o",
+                        path + ".cubin"], check=True)
+
+    def pair(self, row, other):
+        family, name = FAMILIES[row["family"]], row["name"]
+        kinds, constants = family["kinds"], family["constants"]
+        a = self.compile("a", name, self.source(row["family"], name), kinds, constants)
+        b = self.compile("b", name, self.source(row["family"], name, row["edits"]), kinds,
+                         {**constants, **row["constants"]})
+        if row["ptx"] or row["ptxas"]:
+            self.assemble(b, name, row["ptx"], other if row["ptxas"] else ptxas())
+        shutil.copyfile(os.path.join(a, name + ".source"), os.path.join(b, name + ".source"))
+        if row["constants"]:  # block sizes are part of how the client knows an image
+            self.lines["b"][-1] = re.sub(r"blocks=\S+", self.lines["a"][-1].split()[-1],
+                                         self.lines["b"][-1])
+
+    def reference(self, name):
+        family = FAMILIES[name]
+        text = self.source(name, name)
+        for pattern, new in DOUBLE:
+            text = re.sub(pattern, new, text)
+        kinds = re.sub("[PHEQ]", "D", family["kinds"])
+        self.compile("ref", name, text, kinds, family["constants"])
+
+
+def argument(arg, kind, reference):
+    if isinstance(arg, int):
+        return f"n:{arg}"
+    if isinstance(arg, float):
+        return f"f:{arg!r}"
+    if arg[0] == "index":
+        return f"index:i32:{arg[1]}:{arg[2]}"
+    type_ = arg[1] + ("/f64" if reference and arg[1] != "i32" else "")
+    return f"{arg[0]}:{type_}:{arg[2]}:{kind}"
+
+
+def plan_lines(entry, family, reference=False):
+    """One line a launch: entry, input family, shape, grid, arguments."""
+    row = FAMILIES[family]
+    for kind in row.get("inputs", INPUTS):
+        for shape, value in row["shapes"].items():
+            grid, arguments = row["launch"](value, row["constants"])
+            yield " ".join([entry, kind, shape, *map(str, grid),
+                            *(argument(a, kind, reference) for a in arguments)]) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("out")
+    parser.add_argument("--only", default="", metavar="REGEX", help="only pairs whose name matches")
+    parser.add_argument("--other-ptxas", metavar="PTXAS", help="for the pairs that differ by it alone")
+    args = parser.parse_args()
+    out = os.path.abspath(args.out)
+    for side in ("a", "b", "ref"):
+        shutil.rmtree(os.path.join(out, side), ignore_errors=True)
+        os.makedirs(os.path.join(out, side))
+    for name in ("TRITON_PTXAS_PATH", "TRITON_KERNEL_DUMP", "TRITON_DISABLE_LINE_INFO"):
+        os.environ.pop(name, None)
+    rows = [r for r in PAIRS.values() if re.search(args.only, r["name"]) and
+            (args.other_ptxas or not r["ptxas"])]
+    work = Maker(out)
+    for row in rows:
+        work.pair(row, args.other_ptxas)
+    families = list(dict.fromkeys(r["family"] for r in rows))
+    for family in families:
+        work.reference(family)
+    for side, lines in work.lines.items():
+        with open(os.path.join(out, side, "manifest"), "w", encoding="utf-8") as f:
+            f.writelines(lines)
+    with open(os.path.join(out, "plan"), "w", encoding="utf-8") as f:
+        for row in rows:
+            f.writelines(plan_lines(row["name"], row["family"]))
+    with open(os.path.join(out, "plan.ref"), "w", encoding="utf-8") as f:
+        for family in families:
+            f.writelines(plan_lines(family, family, reference=True))
+    with open(os.path.join(out, "fingerprint"), "w", encoding="utf-8") as f:
+        f.write(fingerprint([r["name"] for r in rows]) + "\n")
+    import triton
+    with open(os.path.join(out, "versions"), "w", encoding="utf-8") as f:
+        f.write(f"triton {triton.__version__} ptxas {version(ptxas())}\n")
+        if args.other_ptxas:
+            f.write(f"other ptxas {version(args.other_ptxas)}\n")
+    print(f"{len(rows)} pairs of {len(families)} families")
+
+
+if __name__ == "__main__":
+    main()
