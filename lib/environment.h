@@ -35,6 +35,8 @@
 	V(FRESH_CACHE, "KERNELAB_FRESH_CACHE", "kernelab capture: 1: as --fresh-cache")           \
 	V(MAX_REGION, "KERNELAB_MAX_REGION",                                                      \
 	  "bytes; memory of a launch that is larger is recorded without contents, default 4 GiB") \
+	V(EXTENTS, "KERNELAB_EXTENTS",                                                            \
+	  "auto: measure what a launch reads and writes, and record no more; off: do not")        \
 	V(CACHE_ROOTS, "KERNELAB_CACHE_ROOTS",                                                    \
 	  "more Triton cache folders to look for metadata in, colon-separated")                   \
 	V(FACTS, "KERNELAB_FACTS",                                                                \

@@ -109,6 +109,16 @@ static int read_origin_name(struct selection *s, struct error *err)
 					  : 0;
 }
 
+static int read_extents(struct selection *s, struct error *err)
+{
+	const char *text = environment_get(ENVIRONMENT_EXTENTS);
+
+	s->extents = !text || strcmp(text, "off") != 0;
+	return text && s->extents && strcmp(text, "auto") != 0
+		       ? wrong(ENVIRONMENT_EXTENTS, err, "not auto or off")
+		       : 0;
+}
+
 /* ---- moments, samples, ranks ---- */
 
 /* "1000": launches; "30s", "0.5s": seconds. */
@@ -215,6 +225,7 @@ int selection_read(struct selection *s, struct error *err)
 	*s = (struct selection){
 		.origin_name = -1,
 		.no_data = environment_flag(ENVIRONMENT_NO_DATA),
+		.extents = true,
 		.per_class = 1,
 		.sample_first = SAMPLE_FIRST_DEFAULT,
 		.sample_factor = SAMPLE_FACTOR_DEFAULT,
@@ -222,7 +233,9 @@ int selection_read(struct selection *s, struct error *err)
 		.max_bytes = SELECTION_NO_LIMIT,
 		.max_region_bytes = MAX_REGION_DEFAULT,
 	};
-	r = read_origins(s, err);
+	r = read_extents(s, err);
+	if (r >= 0)
+		r = read_origins(s, err);
 	if (r >= 0)
 		r = read_origin_name(s, err);
 	if (r >= 0)

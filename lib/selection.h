@@ -23,6 +23,7 @@ struct selection {
 	unsigned origins; /* bit an enum origin */
 	int origin_name;  /* enum origin to note for recorded images, or -1: the one found */
 	bool no_data;     /* geometry and metadata only */
+	bool extents;     /* what a launch touches is to be measured */
 	bool has_kernels, has_exclude;
 	regex_t kernels, exclude; /* POSIX extended, found anywhere in the entry name */
 	uint64_t per_class;       /* launches of each kernel and shape class */

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "lib/base.h"
+#include "lib/pairs.h"
 #include "shim/hooks.h"
 #include "shim/regions.h"
 
@@ -53,12 +54,30 @@ static CUresult fetch(const struct record_region *region, uint64_t address, void
 	return r == CUDA_SUCCESS ? real.cuStreamSynchronize(stream) : r;
 }
 
+/* Which chunks of a region matter: all where `reads` and `writes` are NULL. */
+struct chunk_choice {
+	const struct u64s *reads, *writes; /* either may be NULL */
+};
+
+static bool selected(const struct chunk_choice *s, const struct record_region *region,
+		     uint64_t index)
+{
+	uint64_t address;
+	uint32_t bytes;
+
+	if (!s->reads && !s->writes)
+		return true;
+	chunk_range(region->base, region->size, index, &address, &bytes);
+	return (s->reads && pairs_touch(s->reads, address - region->base, bytes)) ||
+	       (s->writes && pairs_touch(s->writes, address - region->base, bytes));
+}
+
 /*
- * Walks over a region in pieces of at most STAGING_BYTES and calls use for each chunk.
- * *result gets the driver's error, the return value is use's.
+ * Walks over the selected chunks of a region in pieces of at most STAGING_BYTES and calls use for
+ * each. *result gets the driver's error, the return value is use's.
  */
-static int each_chunk(const struct record_region *region, void *staging, CUstream stream,
-		      CUresult *result,
+static int each_chunk(const struct record_region *region, const struct chunk_choice *which,
+		      void *staging, CUstream stream, CUresult *result,
 		      int (*use)(uint64_t index, const void *data, uint32_t bytes, void *context),
 		      void *context)
 {
@@ -71,8 +90,13 @@ static int each_chunk(const struct record_region *region, void *staging, CUstrea
 		uint32_t bytes, fetched = 0;
 		uint64_t first = index;
 
+		if (!selected(which, region, index)) {
+			index++;
+			continue;
+		}
 		chunk_range(region->base, region->size, index, &start, &bytes);
-		while (index < count && fetched + CHUNK_BYTES <= STAGING_BYTES) {
+		while (index < count && fetched + CHUNK_BYTES <= STAGING_BYTES &&
+		       selected(which, region, index)) {
 			chunk_range(region->base, region->size, index++, &address, &bytes);
 			fetched += bytes;
 		}
@@ -87,6 +111,23 @@ static int each_chunk(const struct record_region *region, void *staging, CUstrea
 	return r;
 }
 
+/* Bytes of the selected chunks. */
+static uint64_t selected_bytes(const struct record_region *region, const struct chunk_choice *which)
+{
+	uint64_t count = chunk_count(region->base, region->size), sum = 0, address;
+	uint32_t bytes;
+
+	if (!which->reads && !which->writes)
+		return region->size;
+	for (uint64_t i = 0; i < count; i++) {
+		if (!selected(which, region, i))
+			continue;
+		chunk_range(region->base, region->size, i, &address, &bytes);
+		sum += bytes;
+	}
+	return sum;
+}
+
 struct storing {
 	struct bundle_writer *w;
 	struct hash128 *keys;
@@ -99,8 +140,8 @@ static int store_chunk(uint64_t index, const void *data, uint32_t bytes, void *c
 	return bundle_put_chunk(s->w, data, bytes, &s->keys[index]);
 }
 
-static int store_region(struct record_region *region, struct bundle_writer *w, void *staging,
-			CUstream stream, bool *complete)
+static int store_region(struct record_region *region, const struct chunk_choice *which,
+			struct bundle_writer *w, void *staging, CUstream stream, bool *complete)
 {
 	uint64_t count = chunk_count(region->base, region->size);
 	struct storing s = {.w = w, .keys = calloc(count, sizeof(*s.keys))};
@@ -113,7 +154,7 @@ static int store_region(struct record_region *region, struct bundle_writer *w, v
 		*complete = false;
 		return 0;
 	}
-	r = each_chunk(region, staging, stream, &result, store_chunk, &s);
+	r = each_chunk(region, which, staging, stream, &result, store_chunk, &s);
 	if (r >= 0 && result == CUDA_SUCCESS) {
 		region->chunks.items = s.keys;
 		region->chunks.count = count;
@@ -136,8 +177,12 @@ int regions_store(struct regions *r, struct bundle_writer *w, CUstream stream, u
 
 	*complete = staging != NULL;
 	for (size_t i = 0; staging && i < r->count && error >= 0; i++) {
-		if (r->items[i].size <= max_bytes) {
-			error = store_region(&r->items[i], w, staging, stream, complete);
+		struct record_region *region = &r->items[i];
+		struct chunk_choice which = {r->measured ? &region->reads : NULL,
+					     r->measured ? &region->writes : NULL};
+
+		if (selected_bytes(region, &which) <= max_bytes) {
+			error = store_region(region, &which, w, staging, stream, complete);
 			continue;
 		}
 		r->items[i].note =
@@ -185,10 +230,14 @@ int regions_compare(const struct regions *regions, struct bundle_writer *w, CUst
 	if (!staging)
 		return -ENOMEM;
 	for (size_t i = 0; i < regions->count && r >= 0 && *result == CUDA_SUCCESS; i++) {
+		struct chunk_choice which = {NULL,
+					     regions->measured ? &regions->items[i].writes : NULL};
+
 		c.region = &regions->items[i];
 		c.number = (uint32_t)i;
 		if (c.region->chunks.count)
-			r = each_chunk(c.region, staging, stream, result, compare_chunk, &c);
+			r = each_chunk(c.region, &which, staging, stream, result, compare_chunk,
+				       &c);
 	}
 	return r;
 }

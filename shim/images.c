@@ -10,6 +10,8 @@
 #include "kernelab/bundle.h"
 #include "lib/base.h"
 #include "lib/origin.h"
+#include "shim/extents.h"
+#include "shim/image_ptx.h"
 #include "shim/kernels.h"
 #include "shim/map.h"
 #include "shim/ptxas.h"
@@ -145,6 +147,8 @@ static void write_image(struct image *image)
 	if (recorder_put(put_image(w, image), "writing an image"))
 		image->wanted = true;
 	recorder_release();
+	if (recorder_settings()->extents && !recorder_settings()->no_data)
+		image->ptx = image_ptx(image, &image->ptx_size);
 	free(image->data);
 	image->data = NULL;
 	for (size_t i = 0; i < CACHE_SUFFIX_COUNT; i++) {
@@ -382,8 +386,14 @@ void images_library_module(CUlibrary library, CUmodule module)
 
 /* ---- unloading ---- */
 
+/* Images whose variants go with their last module: extents_drop takes a lock that ranks higher. */
+struct dropped {
+	struct image *images[16];
+	unsigned count;
+};
+
 /* Caller holds both locks. */
-static void let_go(struct holder *h)
+static void let_go(struct holder *h, struct dropped *dropped)
 {
 	struct image *image = h->image;
 
@@ -394,41 +404,57 @@ static void let_go(struct holder *h)
 	/* Not wanted until now, so its bytes would only be a leak of the program's memory. */
 	free(image->data);
 	image->data = NULL;
+	if (dropped->count < ARRAY_LENGTH(dropped->images))
+		dropped->images[dropped->count++] = image;
+}
+
+static void drop(const struct dropped *dropped)
+{
+	for (unsigned i = 0; i < dropped->count; i++)
+		extents_drop(dropped->images[i]);
 }
 
 void images_unloading(CUmodule module)
 {
+	struct dropped dropped = {0};
 	struct holder *h;
 
 	pthread_mutex_lock(&recorder_load_lock);
 	pthread_mutex_lock(&recorder_table_lock);
 	h = map_remove(&holders, (uintptr_t)module);
 	if (h)
-		let_go(h);
+		let_go(h, &dropped);
 	pthread_mutex_unlock(&recorder_table_lock);
 	pthread_mutex_unlock(&recorder_load_lock);
+	drop(&dropped);
 }
+
+struct library_unload {
+	uint64_t library;
+	struct dropped dropped;
+};
 
 static int of_library(void *value, void *data)
 {
 	struct holder *h = value;
-	const uint64_t *library = data;
+	struct library_unload *u = data;
 
-	if (h->handle != *library && h->library != *library)
+	if (h->handle != u->library && h->library != u->library)
 		return 0;
-	let_go(h);
+	let_go(h, &u->dropped);
 	return 1;
 }
 
 void images_library_unloading(CUlibrary library)
 {
-	uint64_t handle = (uintptr_t)library;
+	struct library_unload u = {.library = (uintptr_t)library};
 
 	pthread_mutex_lock(&recorder_load_lock);
 	pthread_mutex_lock(&recorder_table_lock);
-	map_filter(&holders, of_library, &handle);
+	map_filter(&holders, of_library, &u);
 	pthread_mutex_unlock(&recorder_table_lock);
 	pthread_mutex_unlock(&recorder_load_lock);
+	drop(&u.dropped);
 }
 
 static struct image *image_of(uint64_t handle)

@@ -27,6 +27,9 @@ struct image {
 	struct signature *signature; /* of .source, or of .ttir; NULL without both */
 	struct tail_blocks blocks;   /* of the same text */
 	bool wanted;                 /* its launches are recorded; IMAGE has been written */
+	char *ptx; /* ptx_size bytes and a NUL, until the variant is made; NULL: none known */
+	size_t ptx_size;
+	struct image_variant *variant; /* shim/variants.c; the lock of shim/extents.c */
 	const char *left_out; /* why its bytes were not even copied, else NULL; id then is none */
 };
 

@@ -8,6 +8,7 @@
 
 #include "lib/base.h"
 #include "shim/benchmarks.h"
+#include "shim/extents.h"
 #include "shim/facts.h"
 #include "shim/hooks.h"
 #include "shim/recorder.h"
@@ -104,6 +105,7 @@ int record_launch_regions(struct regions *regions, struct bundle_writer *w,
 	}
 	if (r >= 0)
 		regions_merge(regions);
+	snprintf(regions->extents, sizeof(regions->extents), "launched in a CUDA graph");
 	return r;
 }
 
@@ -151,6 +153,8 @@ int record_launch_put(struct bundle_writer *w, const struct launch_facts *f,
 		.note = note,
 		.sweep = f->sweep,
 		.inputs = f->inputs,
+		.measured = regions->measured,
+		.extents = *regions->extents ? regions->extents : NULL,
 	};
 	struct attributes attributes = {0};
 	CUcontext context = NULL;
@@ -198,6 +202,7 @@ static int snapshot(struct bundle_writer *w, const struct launch_facts *f, struc
 	char text[160];
 
 	*complete = false;
+	*regions->extents = 0;
 	if (r < 0)
 		return r;
 	if (!f->params_known) {
@@ -213,6 +218,7 @@ static int snapshot(struct bundle_writer *w, const struct launch_facts *f, struc
 				 : driver_error_text(&real, result, text, sizeof(text)));
 		return 0;
 	}
+	extents_measure(regions, f, stream);
 	r = regions_store(regions, w, stream, recorder_settings()->max_region_bytes, complete);
 	if (r >= 0 && !*complete)
 		snprintf(note, note_size, "contents of a region are missing: see its note");

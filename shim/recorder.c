@@ -12,6 +12,7 @@
 
 #include "lib/base.h"
 #include "lib/environment.h"
+#include "shim/extents.h"
 #include "shim/facts.h"
 #include "shim/graphs.h"
 #include "shim/guard.h"
@@ -287,6 +288,7 @@ static void child_after_fork(void)
 		bundle_writer_abandon(writer);
 	writer = NULL;
 	atomic_store(&users, 0);
+	extents_forget();
 	images_forget();
 	kernels_forget();
 	launches_forget();

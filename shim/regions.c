@@ -166,6 +166,8 @@ void regions_free(struct regions *r)
 		free(r->items[i].param_offsets.items);
 		free(r->items[i].chunks.items);
 		free((char *)r->items[i].note);
+		free(r->items[i].reads.items);
+		free(r->items[i].writes.items);
 	}
 	free(r->items);
 	*r = (struct regions){0};

@@ -66,6 +66,8 @@ enum options_outcome capture_options_parse(struct capture_options *o, const stru
 		     "record no further launch once a process's bundle is that large"),
 		TEXT(MAX_REGION, "max-region", "BYTES",
 		     "record no contents of an allocation larger than this (default 4G)"),
+		TEXT(EXTENTS, "extents", "auto|off",
+		     "auto: measure what a launch reads and writes, and record no more"),
 		TEXT(RANKS, "ranks", "LIST",
 		     "ranks to record contents of, as 0,2-3; others as with --no-data"),
 		TEXT(CONFIG, "config", "FILE", "JSON object with long option names as keys"),

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs a kernel's address-recording variant once and turns its bitmaps into extents. */
+#include "shim/extents.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "lib/base.h"
+#include "lib/pairs.h"
+#include "lib/ptx/table.h"
+#include "shim/hooks.h"
+#include "shim/recorder.h"
+#include "shim/tensor_maps.h"
+#include "shim/variants.h"
+
+#define WAIT_S             20
+#define TABLE_BYTES_MAX    (256u << 20) /* bitmaps of 16 GiB of regions */
+#define PLAIN_SHARED_BYTES (48u << 10)  /* more has to be asked for */
+#define KEPT_ATTRIBUTES    4u
+
+/* Over a whole measurement: variants, their places and the device's buffer. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+struct measurement {
+	struct regions *regions;
+	const struct launch_facts *f;
+	CUstream stream;
+	const struct ptx_variant_entry *entry;
+	CUmodule module;
+	CUfunction function;
+	struct ptx_span *spans;
+	char *table; /* table_bytes, of which head_bytes go to the device */
+	uint64_t table_bytes, head_bytes;
+	CUdeviceptr buffer;
+	char *why; /* regions->extents */
+};
+
+__attribute__((format(printf, 2, 3))) static bool fail(struct measurement *m, const char *format,
+						       ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(m->why, sizeof(m->regions->extents), format, ap);
+	va_end(ap);
+	return false;
+}
+
+static bool failed(struct measurement *m, CUresult r, const char *step)
+{
+	char text[160];
+
+	return fail(m, "%s: %s", step, driver_error_text(&real, r, text, sizeof(text)));
+}
+
+/* ---- before ---- */
+
+static bool find_variant(struct measurement *m)
+{
+	struct image *image = m->f->kernel->image;
+	const char *why = NULL;
+	struct place *place = variants_place(&why);
+	CUresult r;
+
+	if (!place)
+		return fail(m, "%s", why);
+	m->module = variants_get(image, m->f->kernel->entry, place, &m->entry, m->why,
+				 sizeof(m->regions->extents));
+	if (!m->module)
+		return false;
+	r = real.cuModuleGetFunction(&m->function, m->module, m->f->kernel->entry);
+	if (r != CUDA_SUCCESS)
+		return failed(m, r, "its variant");
+	m->buffer = variants_buffer(place, m->table_bytes, &r);
+	return m->buffer ? true : failed(m, r, "device memory for bitmaps");
+}
+
+static bool lay_out(struct measurement *m)
+{
+	size_t n = m->regions->count;
+
+	m->spans = calloc(n + 1, sizeof(*m->spans));
+	for (size_t i = 0; m->spans && i < n; i++)
+		m->spans[i] =
+			(struct ptx_span){m->regions->items[i].base, m->regions->items[i].size};
+	if (m->spans)
+		m->table_bytes = ptx_table_bytes(m->spans, n, TABLE_BYTES_MAX, &m->head_bytes);
+	if (m->spans && !m->table_bytes)
+		return fail(m, "its regions are larger than 16 GiB");
+	m->table = m->spans ? malloc(m->table_bytes) : NULL;
+	return m->table ? true : fail(m, "no host memory for bitmaps");
+}
+
+static bool upload(struct measurement *m)
+{
+	CUdeviceptr symbol;
+	size_t size;
+	CUresult r = real.cuModuleGetGlobal_v2(&symbol, &size, m->module, PTX_TABLE_SYMBOL);
+
+	if (r == CUDA_SUCCESS && size != sizeof(m->buffer))
+		return fail(m, "its variant has no table");
+	ptx_table_fill(m->table, m->buffer, m->spans, m->regions->count);
+	if (r == CUDA_SUCCESS)
+		r = real.cuMemsetD8Async(m->buffer, 0, m->table_bytes, m->stream);
+	if (r == CUDA_SUCCESS)
+		r = real.cuMemcpyHtoDAsync_v2(m->buffer, m->table, m->head_bytes, m->stream);
+	if (r == CUDA_SUCCESS)
+		r = real.cuMemcpyHtoDAsync_v2(symbol, &m->buffer, sizeof(m->buffer), m->stream);
+	return r == CUDA_SUCCESS ? true : failed(m, r, "the table of regions");
+}
+
+/* ---- the run ---- */
+
+/* Clusters change what a kernel computes; other attributes only when and beside what it runs. */
+static unsigned keep_attributes(const struct launch_call *call, CUlaunchAttribute *kept)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < call->attribute_count && n < KEPT_ATTRIBUTES; i++)
+		if (call->attributes[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION ||
+		    call->attributes[i].id ==
+			    CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE)
+			kept[n++] = call->attributes[i];
+	return n;
+}
+
+static CUresult launch(const struct measurement *m)
+{
+	const struct launch_call *c = m->f->call;
+	size_t size = m->f->params_size;
+	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, (void *)m->f->params,
+			 CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+	CUlaunchAttribute attributes[KEPT_ATTRIBUTES];
+	CUlaunchConfig config = {
+		.gridDimX = c->grid[0],
+		.gridDimY = c->grid[1],
+		.gridDimZ = c->grid[2],
+		.blockDimX = c->block[0],
+		.blockDimY = c->block[1],
+		.blockDimZ = c->block[2],
+		.sharedMemBytes = c->shared_bytes,
+		.hStream = m->stream,
+		.attrs = attributes,
+		.numAttrs = keep_attributes(c, attributes),
+	};
+
+	if (config.numAttrs && !real.cuLaunchKernelEx)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	if (config.numAttrs) {
+		real.cuFuncSetAttribute(m->function,
+					CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+		return real.cuLaunchKernelEx(&config, m->function, NULL, extra);
+	}
+	return real.cuLaunchKernel(m->function, c->grid[0], c->grid[1], c->grid[2], c->block[0],
+				   c->block[1], c->block[2], c->shared_bytes, m->stream, NULL,
+				   extra);
+}
+
+static bool run(struct measurement *m)
+{
+	CUresult r = CUDA_SUCCESS;
+
+	if (m->f->call->shared_bytes + m->f->kernel->static_shared_bytes > PLAIN_SHARED_BYTES)
+		r = real.cuFuncSetAttribute(m->function,
+					    CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+					    (int)m->f->call->shared_bytes);
+	if (r == CUDA_SUCCESS)
+		r = launch(m);
+	if (r != CUDA_SUCCESS)
+		return failed(m, r, "launching its variant");
+	if (!stream_wait(m->stream, WAIT_S, &r)) {
+		if (r == CUDA_ERROR_NOT_READY) {
+			fail(m, "its variant ran longer than %d seconds", WAIT_S);
+			variants_give_up(m->f->kernel->image, m->why);
+			/* It may still write there. */
+			variants_lose_buffer(m->buffer);
+			return false;
+		}
+		return failed(m, r, "running its variant");
+	}
+	r = real.cuMemcpyDtoHAsync_v2(m->table, m->buffer, m->table_bytes, m->stream);
+	if (r == CUDA_SUCCESS)
+		r = real.cuStreamSynchronize(m->stream);
+	return r == CUDA_SUCCESS ? true : failed(m, r, "reading its bitmaps");
+}
+
+/* ---- after ---- */
+
+static int add_range(struct measurement *m, bool write, uint64_t address, uint64_t bytes)
+{
+	for (size_t i = 0; i < m->regions->count; i++) {
+		struct record_region *g = &m->regions->items[i];
+		uint64_t offset = address - g->base;
+
+		if (offset >= g->size)
+			continue;
+		if (bytes > g->size - offset)
+			bytes = g->size - offset;
+		return pairs_add(write ? &g->writes : &g->reads, offset, bytes);
+	}
+	return -ENOENT;
+}
+
+/* The whole tensor of each descriptor that the kernel loads or stores through. */
+static bool add_tensors(struct measurement *m)
+{
+	uint64_t all = m->entry->tensor_reads | m->entry->tensor_writes;
+
+	for (unsigned i = 0; i < 64; i++) {
+		uint64_t bit = 1ull << i, address, bytes;
+		int r = 0;
+
+		if (!(all & bit))
+			continue;
+		if (i >= m->f->kernel->param_count ||
+		    m->f->kernel->params[i].offset + sizeof(CUtensorMap) > m->f->params_size ||
+		    !tensor_maps_extent(m->f->params + m->f->kernel->params[i].offset, &address,
+					&bytes))
+			return fail(m, "the encoding of TMA descriptor %u was not seen", i);
+		if (m->entry->tensor_reads & bit)
+			r = add_range(m, false, address, bytes);
+		if (!r && m->entry->tensor_writes & bit)
+			r = add_range(m, true, address, bytes);
+		if (r)
+			return fail(m, "the tensor of TMA descriptor %u is in no region", i);
+	}
+	return true;
+}
+
+static bool read_ranges(struct measurement *m, bool *merged)
+{
+	for (size_t i = 0; i < m->regions->count; i++) {
+		struct record_region *g = &m->regions->items[i];
+
+		if (ptx_table_ranges(m->table, m->spans, m->regions->count, i, &g->reads,
+				     &g->writes, merged) < 0)
+			return fail(m, "no host memory for ranges");
+	}
+	return add_tensors(m);
+}
+
+static void drop_ranges(struct regions *r)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		free(r->items[i].reads.items);
+		free(r->items[i].writes.items);
+		r->items[i].reads = r->items[i].writes = (struct u64s){0};
+	}
+}
+
+static void finish(struct measurement *m)
+{
+	struct ptx_table table;
+	bool merged = false;
+
+	memcpy(&table, m->table, sizeof(table));
+	if (table.stopped) {
+		fail(m, "its addresses depend on what it writes itself");
+		return;
+	}
+	if (!read_ranges(m, &merged)) {
+		drop_ranges(m->regions);
+		return;
+	}
+	m->regions->measured = true;
+	if (table.outside)
+		fail(m, "it touches memory outside its regions, e.g. 0x%llx%s",
+		     (unsigned long long)table.outside, merged ? "; narrow gaps are filled" : "");
+	else if (merged)
+		fail(m, "narrow gaps are filled: more than %u ranges", PTX_RANGES_MAX);
+}
+
+/* An unbounded wait for another thread's measurement would be one more way to hang. */
+static bool take_lock(void)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += WAIT_S;
+	return !pthread_mutex_timedlock(&lock, &until);
+}
+
+void extents_measure(struct regions *regions, const struct launch_facts *f, CUstream stream)
+{
+	struct measurement m = {
+		.regions = regions, .f = f, .stream = stream, .why = regions->extents};
+
+	regions->measured = false;
+	*regions->extents = 0;
+	if (!recorder_settings()->extents) {
+		fail(&m, "KERNELAB_EXTENTS is off");
+		return;
+	}
+	if (!f->kernel->layout_known) {
+		fail(&m, "the layout of its parameters is not known");
+		return;
+	}
+	if (!take_lock()) {
+		fail(&m, "another thread measured for %d seconds", WAIT_S);
+		return;
+	}
+	if (lay_out(&m) && find_variant(&m) && upload(&m) && run(&m))
+		finish(&m);
+	pthread_mutex_unlock(&lock);
+	free(m.spans);
+	free(m.table);
+}
+
+void extents_drop(struct image *image)
+{
+	if (!image->variant)
+		return;
+	if (!take_lock())
+		return;
+	variants_unload(image);
+	pthread_mutex_unlock(&lock);
+}
+
+void extents_forget(void)
+{
+	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	variants_forget();
+}
