@@ -221,6 +221,43 @@ static int print_missing(FILE *f, const struct suite *s, const char *bullet)
 	return 0;
 }
 
+/* Why a launch has no contents: its own note, or that of the first region with one. */
+static const char *launch_note(const struct record_launch *l)
+{
+	if (!(l->flags & (LAUNCH_CONTENTS_MISSING | LAUNCH_IN_CAPTURE)))
+		return NULL;
+	for (size_t i = 0; i < l->regions.count; i++)
+		if (l->regions.items[i].note)
+			return l->regions.items[i].note;
+	return l->note ? l->note : "no reason given";
+}
+
+/* Recorded launches whose contents could not be had, by reason, each where it comes first. */
+static int print_without_contents(FILE *f, const struct bundle *b, const char *bullet)
+{
+	for (size_t i = 0; i < b->launches.count; i++) {
+		const char *note = launch_note(&b->launches.items[i]);
+		uint64_t before = 0, all = 0;
+		_cleanup_free_ char *clean = NULL;
+
+		for (size_t k = 0; note && !before && k < b->launches.count; k++) {
+			const char *other = launch_note(&b->launches.items[k]);
+			bool same = other && !strcmp(other, note);
+
+			all += same;
+			before += same && k < i;
+		}
+		if (!note || before)
+			continue;
+		clean = suite_clean(note);
+		if (!clean)
+			return -ENOMEM;
+		fprintf(f, "%s%" PRIu64 " recorded %s without contents: %s\n", bullet, all,
+			plural(all, "launch", "launches"), clean);
+	}
+	return 0;
+}
+
 static uint64_t missing_total(const struct suite *s)
 {
 	return s->seen - s->recorded + s->unlisted;
@@ -239,6 +276,8 @@ int suite_report_text(FILE *f, const struct capture_set *set)
 		r = print_families(f, s);
 	if (!r)
 		r = print_problems(f, s, "cannot be read: ");
+	for (size_t i = 0; !r && i < set->count; i++)
+		r = print_without_contents(f, s->bundles[i], "");
 	if (!r && missing_total(s)) {
 		fprintf(f, "\nNot recorded: %" PRIu64 " %s\n", missing_total(s),
 			plural(missing_total(s), "launch", "launches"));

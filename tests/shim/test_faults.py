@@ -102,6 +102,8 @@ def check(top, number, name):
         said += shown.stdout
         if "cast_bf16" not in shown.stdout:
             found.append(f"ls does not show the kernel: {shown.stdout}")
+    if re.search("launches without contents,", said) and not re.search("recorded launch(es)? without contents: ", said):
+        found.append(f"ls does not say why contents are missing: {said}")
     if word and not re.search(word, said):
         found.append(f"nobody says '{word}': {said}")
     return [f"{name}: {text}" for text in found]

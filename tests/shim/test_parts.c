@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/base.h"
+#include "shim/benchmarks.h"
 #include "shim/images.h"
 #include "shim/map.h"
 #include "tests/shim/cmocka_all.h"
@@ -117,6 +118,36 @@ static void ptx_ends_at_its_nul(void **state)
 	assert_false(image_measure("what is this, an image?", &kind, &start, &size));
 }
 
+/* ---- benchmarks ---- */
+
+static bool is_benchmark(const char *entry, enum origin origin)
+{
+	struct image image = {.origin = origin};
+	struct kernel kernel = {.image = &image, .entry = (char *)entry};
+
+	return benchmarks_kernel(&kernel);
+}
+
+/* Names as PyTorch 2.11 gives them: of a template alone, and of a model's generated code. */
+static void template_names(void **state)
+{
+	static const char *const alone[] = {"triton_mm", "triton_bmm", "triton_convolution2d",
+					    "triton_flex_attention", "triton_mm_plus_mm"};
+	static const char *const model[] = {"triton_tem_fused_addmm_3",
+					    "triton_poi_fused_mm_0",
+					    "triton_mix_order_0",
+					    "triton_",
+					    "mm",
+					    "triton_per_fused_bmm_1"};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(alone); i++) {
+		assert_true(is_benchmark(alone[i], ORIGIN_INDUCTOR));
+		assert_false(is_benchmark(alone[i], ORIGIN_TRITON));
+	}
+	for (size_t i = 0; i < ARRAY_LENGTH(model); i++)
+		assert_false(is_benchmark(model[i], ORIGIN_INDUCTOR));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -124,6 +155,7 @@ int main(void)
 		cmocka_unit_test(cubin_has_its_file_size),
 		cmocka_unit_test(fatbin_with_and_without_wrapper),
 		cmocka_unit_test(ptx_ends_at_its_nul),
+		cmocka_unit_test(template_names),
 	};
 
 	return cmocka_run_group_tests_name("parts", tests, NULL, NULL);

@@ -39,6 +39,7 @@ BAD_SETTINGS = {
     "KERNELAB_SOFTGPU_MEMORY": "-1",
     "KERNELAB_SOFTGPU_LOG": "loud",
     "KERNELAB_SOFTGPU_CONTRACT": "maybe",
+    "KERNELAB_SOFTGPU_FAULT": "cuMemAlloc:1:2",
 }
 
 
