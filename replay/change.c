@@ -62,8 +62,59 @@ double float_step(const struct pointer *pointers, size_t count)
 	return h;
 }
 
-int float_inputs_find(struct float_inputs *out, const struct pointer *pointers, size_t count)
+static int add_input(struct float_inputs *out, uint64_t from, uint64_t end, const struct pointer *p,
+		     uint32_t bytes)
 {
+	int rc;
+
+	from += (bytes - (from - p->address) % bytes) % bytes;
+	if (end < from + bytes)
+		return 0;
+	rc = array_reserve(&out->items, out->count, &out->capacity, sizeof(*out->items));
+	if (!rc)
+		out->items[out->count++] = (struct float_input){from, (end - from) / bytes * bytes,
+								p->dtype, p->address};
+	return rc;
+}
+
+static bool is_measured(const struct record_launch *launch)
+{
+	for (size_t i = 0; i < launch->regions.count; i++)
+		if (launch->regions.items[i].reads.count || launch->regions.items[i].writes.count)
+			return true;
+	return false;
+}
+
+/* The part of [p->address, end) that was seen to be read. */
+static int add_reads(struct float_inputs *out, const struct record_launch *launch, uint64_t end,
+		     const struct pointer *p, uint32_t bytes)
+{
+	for (size_t i = 0; i < launch->regions.count; i++) {
+		const struct record_region *r = &launch->regions.items[i];
+
+		if (p->address < r->base || p->address - r->base >= r->size)
+			continue;
+		for (size_t k = 0; k + 1 < r->reads.count; k += 2) {
+			uint64_t from = r->base + r->reads.items[k];
+			uint64_t to = from + r->reads.items[k + 1];
+			int rc;
+
+			from = from < p->address ? p->address : from;
+			to = to > end ? end : to;
+			rc = from < to ? add_input(out, from, to, p, bytes) : 0;
+			if (rc)
+				return rc;
+		}
+		return 0;
+	}
+	return 0;
+}
+
+int float_inputs_find(struct float_inputs *out, const struct pointer *pointers, size_t count,
+		      const struct record_launch *launch)
+{
+	bool measured = is_measured(launch);
+
 	*out = (struct float_inputs){0};
 	for (size_t i = 0; i < count; i++) {
 		const struct pointer *p = &pointers[i];
@@ -73,13 +124,12 @@ int float_inputs_find(struct float_inputs *out, const struct pointer *pointers, 
 
 		if (i + 1 < count && pointers[i + 1].address < end)
 			end = pointers[i + 1].address;
-		if (!f || end - p->address < f->bytes)
+		if (!f)
 			continue;
-		rc = array_reserve(&out->items, out->count, &out->capacity, sizeof(*out->items));
+		rc = measured ? add_reads(out, launch, end, p, f->bytes)
+			      : add_input(out, p->address, end, p, f->bytes);
 		if (rc)
 			return rc;
-		out->items[out->count++] = (struct float_input){
-			p->address, (end - p->address) / f->bytes * f->bytes, p->dtype};
 	}
 	return 0;
 }
@@ -145,29 +195,43 @@ static void change_input(const struct change *c, const struct float_input *x, ui
 			continue;
 		bits = c->kind == CHANGE_PERTURB
 			       ? moved(f, load(f, data + offset), c->step, c->seed)
-			       : small_integer(f, (at - x->base) / f->bytes, c->seed);
+			       : small_integer(f, (at - x->origin) / f->bytes, c->seed);
 		memcpy(data + offset, &bits, f->bytes);
 	}
 }
 
+/* The first input that ends behind the address. */
+static size_t first_input(const struct float_inputs *x, uint64_t address)
+{
+	size_t low = 0, high = x->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (x->items[middle].base + x->items[middle].size <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 bool change_touches(const struct change *c, uint64_t address)
 {
-	for (size_t i = 0; i < c->inputs->count; i++)
-		if (c->inputs->items[i].base < address + CHUNK_BYTES &&
-		    c->inputs->items[i].base + c->inputs->items[i].size > address)
-			return true;
-	return false;
+	size_t i = first_input(c->inputs, address);
+
+	return i < c->inputs->count && c->inputs->items[i].base < address + CHUNK_BYTES;
 }
 
 bool change_chunk(const struct change *c, size_t chunk, uint64_t address, uint8_t *data)
 {
 	bool any = false;
 
-	for (size_t i = 0; i < c->inputs->count; i++) {
+	for (size_t i = first_input(c->inputs, address); i < c->inputs->count; i++) {
 		const struct float_input *x = &c->inputs->items[i];
 
-		if (x->base >= address + CHUNK_BYTES || x->base + x->size <= address)
-			continue;
+		if (x->base >= address + CHUNK_BYTES)
+			break;
 		change_input(c, x, address, c->keep ? c->keep->words[chunk] : NULL, data);
 		any = true;
 	}

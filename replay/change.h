@@ -18,6 +18,7 @@ enum change_kind { CHANGE_PERTURB, CHANGE_INTEGERS };
 struct float_input {
 	uint64_t base, size; /* bytes; base is the address of a whole element */
 	uint32_t dtype;
+	uint64_t origin; /* the pointer: indices count from it */
 };
 
 struct float_inputs {
@@ -27,10 +28,12 @@ struct float_inputs {
 
 /*
  * Float elements behind the pointers (sorted): from each pointer of a float type to the next
- * pointer of the same region, or the region's end. What lies behind the tensor is changed with it:
- * the launch does not read it. Free items. 0 or -ENOMEM.
+ * pointer of the same region, or the region's end. Of a measured launch (some region lists what is
+ * read or written) only what is read; else what lies behind the tensor is changed with it: the
+ * launch does not read it. Free items. 0 or -ENOMEM.
  */
-int float_inputs_find(struct float_inputs *out, const struct pointer *pointers, size_t count);
+int float_inputs_find(struct float_inputs *out, const struct pointer *pointers, size_t count,
+		      const struct record_launch *launch);
 
 /* Greatest unit roundoff among the float types of the pointers: the step h. 0 without any. */
 double float_step(const struct pointer *pointers, size_t count);

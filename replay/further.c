@@ -75,23 +75,44 @@ static int twin_run(struct trials *t, const struct twin *w, struct error *err)
 /* Calls for each element of each float extent; stops where it returns false. */
 typedef bool each_element(void *data, uint32_t dtype, uint64_t address, const void *now);
 
+/* Written elements of one extent within one chunk. False: the call ended it. */
+static bool for_chunk(struct trials *t, const struct snapshot *s, const struct record_extent *x,
+		      size_t chunk, each_element *call, void *data)
+{
+	uint64_t start = byteset_address(&t->written.bytes, chunk), end = start + CHUNK_BYTES;
+	uint32_t bytes = dtype_bytes((enum dtype)x->dtype);
+	const uint64_t *words = t->written.bytes.words[chunk];
+	const uint8_t *now = snapshot_chunk(s, chunk);
+	uint64_t at = x->address;
+
+	if (!words)
+		return true;
+	if (at < start)
+		at += (start - at + bytes - 1) / bytes * bytes;
+	if (end > x->address + x->size)
+		end = x->address + x->size;
+	for (; at + bytes <= end; at += bytes) {
+		uint64_t offset = at - start;
+
+		if (words[offset / 64] >> offset % 64 & 1 &&
+		    !call(data, x->dtype, at, now + offset))
+			return false;
+	}
+	return true;
+}
+
 static void for_elements(struct trials *t, const struct snapshot *s, each_element *call, void *data)
 {
 	for (size_t i = 0; i < t->written.extents.count; i++) {
 		const struct record_extent *x = &t->written.extents.items[i];
-		uint32_t bytes = dtype_bytes((enum dtype)x->dtype);
+		size_t chunk = byteset_chunk(&t->written.bytes, x->address);
+		size_t last = byteset_chunk(&t->written.bytes, x->address + x->size - 1);
 
-		if (!dtype_is_float((enum dtype)x->dtype))
+		if (!dtype_is_float((enum dtype)x->dtype) || chunk == SIZE_MAX || last == SIZE_MAX)
 			continue;
-		for (uint64_t at = x->address; at + bytes <= x->address + x->size; at += bytes) {
-			uint8_t element[8];
-
-			if (!byteset_has(&t->written.bytes, at))
-				continue;
-			snapshot_copy(s, at, bytes, element);
-			if (!call(data, x->dtype, at, element))
+		for (; chunk <= last; chunk++)
+			if (!for_chunk(t, s, x, chunk, call, data))
 				return;
-		}
 	}
 }
 
@@ -204,7 +225,7 @@ int trials_further(struct trials *t, struct error *err)
 {
 	uint32_t wanted = t->r->options->trials;
 	struct float_inputs inputs;
-	int rc = float_inputs_find(&inputs, t->c->pointers, t->c->pointer_count);
+	int rc = float_inputs_find(&inputs, t->c->pointers, t->c->pointer_count, t->c->launch);
 
 	if (rc)
 		return error_set(err, -rc, ERROR_NO_OFFSET, "no memory for changed inputs");

@@ -513,6 +513,19 @@ static int base_runs(struct trials *t, const struct runs **out, struct error *er
 	return rc;
 }
 
+/* A copy of a chunk in which the bytes of the set are zero; most words are all or nothing. */
+static void mask_bytes(uint8_t *out, const uint8_t *data, const uint64_t *words)
+{
+	memcpy(out, data, CHUNK_BYTES);
+	for (size_t i = 0; i < BYTESET_WORDS; i++) {
+		if (words[i] == UINT64_MAX)
+			memset(out + 64 * i, 0, 64);
+		else
+			for (uint64_t w = words[i]; w; w &= w - 1)
+				out[64 * i + (size_t)__builtin_ctzll(w)] = 0;
+	}
+}
+
 /*
  * What the launch sees: its parameters without hidden scratch, and all restored memory without the
  * bytes that it only writes, so that configs of one sweep get the same.
@@ -538,8 +551,8 @@ static int inputs_identity(struct hash128 *out, const struct replay_case *c,
 		const uint64_t *words = only_written->words[i];
 		const uint8_t *data = contents_chunk(contents, i);
 
-		for (size_t k = 0; words && k < CHUNK_BYTES; k++)
-			masked[k] = words[k / 64] >> k % 64 & 1 ? 0 : data[k];
+		if (words)
+			mask_bytes(masked, data, words);
 		packet_put_u64(&p, byteset_address(only_written, i));
 		packet_put_hash(&p, hash_bytes(words ? masked : data, CHUNK_BYTES));
 	}

@@ -22,7 +22,7 @@ static const enum dtype floats[] = {DTYPE_F64,    DTYPE_F32,    DTYPE_F16,      
 static uint8_t *changed(enum change_kind kind, enum dtype t, double step, uint64_t seed,
 			const uint8_t *before)
 {
-	struct float_input input = {BASE, CHUNK_BYTES, t};
+	struct float_input input = {BASE, CHUNK_BYTES, t, BASE};
 	struct float_inputs inputs = {&input, 1, 1};
 	struct change c = {.kind = kind, .inputs = &inputs, .step = step, .seed = seed};
 	uint8_t *data = malloc(CHUNK_BYTES);
@@ -117,14 +117,38 @@ static void inputs_end_at_the_next_pointer(void **state)
 	struct pointer p[] = {{BASE, BASE + 0x1000, 1, DTYPE_BF16, false},
 			      {BASE + 0x101, BASE + 0x1000, 2, DTYPE_I32, false},
 			      {BASE + 0x200, BASE + 0x1000, 3, DTYPE_F32, true}};
+	struct record_launch launch = {0};
 	struct float_inputs inputs;
 
-	assert_int_equal(float_inputs_find(&inputs, p, 3), 0);
+	assert_int_equal(float_inputs_find(&inputs, p, 3, &launch), 0);
 	assert_int_equal(inputs.count, 2);
 	assert_int_equal(inputs.items[0].size, 0x100);
 	assert_int_equal(inputs.items[1].base, BASE + 0x200);
 	assert_int_equal(inputs.items[1].size, 0xe00);
 	assert_true(float_step(p, 3) == 0x1p-8);
+	free(inputs.items);
+}
+
+/* Of a measured launch only what it reads, whole elements. */
+static void only_what_is_read_changes(void **state)
+{
+	struct pointer p[] = {{BASE, BASE + 0x1000, 1, DTYPE_F32, false},
+			      {BASE + 0x100, BASE + 0x1000, 2, DTYPE_F32, true}};
+	uint64_t reads[] = {0x10, 0x20, 0x42, 0x6, 0xf0, 0x20};
+	struct record_region region = {
+		.base = BASE, .size = 0x1000, .reads = {reads, ARRAY_LENGTH(reads)}};
+	struct record_launch launch = {.regions = {&region, 1}};
+	struct float_inputs inputs;
+
+	assert_int_equal(float_inputs_find(&inputs, p, 2, &launch), 0);
+	assert_int_equal(inputs.count, 4);
+	assert_int_equal(inputs.items[0].base, BASE + 0x10);
+	assert_int_equal(inputs.items[0].size, 0x20);
+	assert_int_equal(inputs.items[1].base, BASE + 0x44);
+	assert_int_equal(inputs.items[1].size, 4);
+	assert_int_equal(inputs.items[2].size, 0x10);
+	assert_int_equal(inputs.items[3].base, BASE + 0x100);
+	assert_int_equal(inputs.items[3].size, 0x10);
 	free(inputs.items);
 }
 
@@ -135,6 +159,7 @@ int main(void)
 		cmocka_unit_test(equal_values_move_together),
 		cmocka_unit_test(integers_are_small_and_differ),
 		cmocka_unit_test(inputs_end_at_the_next_pointer),
+		cmocka_unit_test(only_what_is_read_changes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
