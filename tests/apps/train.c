@@ -96,7 +96,8 @@ struct step_graph {
 	CUgraphNode update;
 };
 
-static CUgraphNode find_kernel(CUgraph graph, CUfunction f)
+/* A driver may name the function of a library's kernel, or the kernel itself. */
+static CUgraphNode find_kernel(CUgraph graph, CUfunction f, CUfunction kernel)
 {
 	CUDA_KERNEL_NODE_PARAMS p;
 	CUgraphNode nodes[256];
@@ -109,7 +110,7 @@ static CUgraphNode find_kernel(CUgraph graph, CUfunction f)
 		if (type != CU_GRAPH_NODE_TYPE_KERNEL)
 			continue;
 		CHECK(cuGraphKernelNodeGetParams_v2(nodes[i], &p));
-		if ((p.func ? p.func : (CUfunction)p.kern) == f)
+		if (p.func ? p.func == f || p.func == kernel : (CUfunction)p.kern == kernel)
 			return nodes[i];
 	}
 	die("the graph does not hold the update");
@@ -131,7 +132,7 @@ static void capture_step(struct model *m, struct step_graph *g)
 	f = image->function;
 	if (image->library)
 		CHECK(cuKernelGetFunction(&f, (CUkernel)image->function));
-	g->update = find_kernel(g->graph, f);
+	g->update = find_kernel(g->graph, f, image->function);
 }
 
 static void launch_step(struct model *m, struct step_graph *g, int step)
