@@ -507,9 +507,15 @@ int precision_find(struct precision *out, const char *ptx, size_t size, const ch
 	rc = s.seen_load && s.shared ? index_definitions(&s) : -ENOMEM;
 	if (!rc)
 		rc = find_loops(&s);
-	for (unsigned p = 0; !rc && p < STORES_MAX_PARAMS; p++)
+	for (unsigned p = 0; !rc && p < STORES_MAX_PARAMS; p++) {
 		if (f.stored >> p & 1)
 			rc = slice_param(&s, &f, p, out);
+		if (out->exact && out->inner[p] > ROUNDOFF_F32) {
+			out->exact = false;
+			snprintf(out->inexact, sizeof(out->inexact),
+				 "rounds to a narrow type on the way to an output");
+		}
+	}
 	if (rc)
 		error_set(err, -rc, ERROR_NO_OFFSET, "no memory for %s", entry);
 	free(s.seen_load);

@@ -18,7 +18,8 @@ struct precision {
 	double inner[STORES_MAX_PARAMS], cast[STORES_MAX_PARAMS];
 	/*
 	 * Sums and products of small integers are exact: no approximate operation, division, root
-	 * or transcendental, no narrow accumulator, no float constant that is no small integer.
+	 * or transcendental, no narrow accumulator or cast before the last one, no float constant
+	 * that is no small integer.
 	 */
 	bool exact;
 	char inexact[96]; /* the operation that is in the way, for people */

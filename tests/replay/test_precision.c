@@ -77,6 +77,7 @@ static void casts_on_the_way_count(void **state)
 
 	assert_true(p.inner[1] == 0x1p-8);
 	assert_true(p.cast[1] == 0);
+	assert_false(p.exact);
 	p = of_text(KERNEL("add.f16 %rs1, %rs2, %rs3;\nst.global.b16 [%rd2], %rs1;\n"), "k");
 	assert_true(p.inner[1] == 0x1p-11);
 	assert_false(p.exact);
