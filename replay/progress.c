@@ -30,14 +30,25 @@ static void show(struct progress *p, const char *what, uint64_t now)
 {
 	double seconds = (double)(now - p->start_ns) * 1e-9;
 	double rate = seconds > 0 ? (double)p->done / seconds : 0;
-	double left = rate > 0 ? (double)(p->total - p->done) / rate : 0;
-	char line[200];
+	double share = p->total_bytes ? (double)p->done_bytes / (double)p->total_bytes
+				      : (double)p->done / (double)(p->total ? p->total : 1);
+	double left = share > 0 ? seconds / share - seconds : 0;
+	char line[240], gigabytes[48] = "";
 
-	snprintf(line, sizeof(line), "%sreplay: %zu of %zu %s, %.1f/s, %.0f s left  %.60s%s",
-		 p->terminal ? "\r\033[K" : "", p->done, p->total, p->unit, rate, left, what,
-		 p->terminal ? "" : "\n");
+	if (p->total_bytes)
+		snprintf(gigabytes, sizeof(gigabytes), ", %.2f of %.2f GB",
+			 (double)p->done_bytes * 1e-9, (double)p->total_bytes * 1e-9);
+
+	snprintf(line, sizeof(line), "%sreplay: %zu of %zu %s%s, %.1f/s, %.0f s left  %.60s%s",
+		 p->terminal ? "\r\033[K" : "", p->done, p->total, p->unit, gigabytes, rate, left,
+		 what, p->terminal ? "" : "\n");
 	put(p, line);
 	p->shown_ns = now;
+}
+
+void progress_bytes(struct progress *p, uint64_t total)
+{
+	p->total_bytes = total;
 }
 
 void progress_step(struct progress *p, const char *what)

@@ -400,19 +400,26 @@ static bool is_mine(const struct replay *p, size_t number)
 static int run_all(struct replay *p, struct error *err)
 {
 	size_t runnable = 0;
+	uint64_t bytes = 0;
 	int rc = 0;
 
 	for (size_t i = 0; i < p->plan->count; i++)
-		runnable += !p->plan->cases[i].reason && is_mine(p, i);
+		if (!p->plan->cases[i].reason && is_mine(p, i)) {
+			runnable++;
+			bytes += launch_region_bytes(p->plan->cases[i].launch);
+		}
 	progress_start(&p->progress, p->options->progress_fd, runnable, "launches");
+	progress_bytes(&p->progress, bytes);
 	for (size_t i = 0; !rc && i < p->plan->count && !stop_signal; i++) {
 		const struct replay_case *c = &p->plan->cases[i];
 
 		if (!is_mine(p, i))
 			continue;
 		rc = run_case(p, i, err);
-		if (!c->reason)
-			progress_step(&p->progress, p->plan->pairs.items[c->pair].family->name);
+		if (c->reason)
+			continue;
+		p->progress.done_bytes += launch_region_bytes(c->launch);
+		progress_step(&p->progress, p->plan->pairs.items[c->pair].family->name);
 	}
 	progress_end(&p->progress);
 	if (stop_signal && (!rc || rc == -EINTR)) {

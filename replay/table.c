@@ -75,7 +75,7 @@ void table_pairs(const struct plan *plan, FILE *out)
 
 /* ---- launches ---- */
 
-static uint64_t region_bytes(const struct record_launch *l)
+uint64_t launch_region_bytes(const struct record_launch *l)
 {
 	uint64_t bytes = 0;
 
@@ -97,8 +97,8 @@ static void put_totals(const struct plan *plan, FILE *out)
 		if (c->reason)
 			continue;
 		run++;
-		total += region_bytes(c->launch);
-		if (!largest || region_bytes(c->launch) > region_bytes(largest))
+		total += launch_region_bytes(c->launch);
+		if (!largest || launch_region_bytes(c->launch) > launch_region_bytes(largest))
 			largest = c->launch;
 	}
 	for (size_t i = 0; i < plan->pairs.count; i++)
@@ -109,7 +109,8 @@ static void put_totals(const struct plan *plan, FILE *out)
 		fprintf(out,
 			", device memory for the largest, launch %llu: %.3f GB, and as much for a "
 			"pristine copy",
-			(unsigned long long)largest->seq, (double)region_bytes(largest) * 1e-9);
+			(unsigned long long)largest->seq,
+			(double)launch_region_bytes(largest) * 1e-9);
 	fputc('\n', out);
 }
 

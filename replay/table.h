@@ -17,4 +17,7 @@ void table_pairs(const struct plan *plan, FILE *out);
 /* Configs with their launches, what is not tested and why; memory needed, untested in total. */
 void table_launches(const struct plan *plan, FILE *out);
 
+/* Bytes of the regions of a launch: what is restored for each run of it. */
+uint64_t launch_region_bytes(const struct record_launch *l);
+
 #endif

@@ -16,6 +16,7 @@
 #include "analyze/since.h"
 #include "lib/base.h"
 #include "lib/log.h"
+#include "tools/listed.h"
 
 #define MARKDOWN_DETAILS                                                        \
 	20 /* families with details: GitHub cuts a comment at 65,536 characters \
@@ -147,7 +148,8 @@ int verdict_prepare(const struct verb *verb, struct verdict_options *v)
 		log_error("%s: --explain and a report cannot both be standard output", verb->name);
 		return 2;
 	}
-	if (read_inputs(verb, v) || (v->explain && compile_explain(verb, v)))
+	if ((v->suite && listed_check(verb, v->suite)) || read_inputs(verb, v) ||
+	    (v->explain && compile_explain(verb, v)))
 		return 2;
 	for (size_t i = 0; i < ARRAY_LENGTH(paths); i++)
 		if (file_open(verb, &v->files[i], paths[i])) {
@@ -266,7 +268,7 @@ int verdict_report(const struct verb *verb, struct verdict_options *v, char *con
 	status = write_reports(verb, v, a);
 	for (size_t i = 0; i < a->incomplete_count; i++)
 		log_warning("%s: %s", verb->name, a->incomplete[i]);
-	if (a->incomplete_count)
+	if (a->incomplete_count || (v->suite && listed_report(verb, v->suite, a)))
 		status = 2;
 	if (!status && analysis_at_least(a, (int)v->fail_on))
 		status = 1;

@@ -17,7 +17,7 @@ struct verdict_file {
 
 struct verdict_options {
 	const char *json, *markdown, *html, *explain;
-	const char *policy, *baseline, *write_baseline, *since;
+	const char *policy, *baseline, *write_baseline, *since, *suite;
 	uint64_t fail_on; /* 1 … 3 */
 	struct verdict_file files[4];
 	regex_t explained; /* compiled by verdict_prepare where explain is given */
@@ -51,6 +51,9 @@ struct verdict_options {
 	{OPTION_TEXT, "since", 0, "FILE",                                                          \
 	 "compare with the JSON report of an earlier run: what is new, worse, better, gone",       \
 	 &(v).since},                                                                              \
+	{OPTION_TEXT, "suite", 0, "FILE",                                                          \
+	 "a reviewed kernelab ls --json: exit with status 2 if a kernel of it has no result",      \
+	 &(v).suite},                                                                              \
 	{OPTION_COUNT, "fail-on", 0, "N",                                                          \
 	 "exit with status 1 if a family is in bucket N or above: 1, 2 or 3 (default)",            \
 	 &(v).fail_on}

@@ -72,6 +72,22 @@ def check_pairs(tmp, a, b):
     done = replay(a, b, "--pairs", "--pair", f"{tmp}/none.tsv", status=2)
     tool.expect("none.tsv" in done.stderr, done.stderr)
 
+    # Every listed kernel must have a result.
+    with open(f"{tmp}/suite.json", "w", encoding="utf-8") as f:
+        f.write(tool.run([tool.kernelab, "ls", "--json", a], 0).stdout)
+    diff = [tool.kernelab, "diff", a, "--b", b, "--device", "soft", "--trials", "none"]
+    tool.run([*diff, "--suite", f"{tmp}/suite.json"], 0)
+    done = tool.run([*diff, "--suite", f"{tmp}/suite.json", "--family", "^adam$"], 2)
+    tool.expect("no result of bias_gelu" in done.stderr and "16 of 17" in done.stderr, done.stderr)
+    with open(f"{tmp}/suite.json", encoding="utf-8") as f:
+        suite = json.load(f)
+    suite["families"] = [f for f in suite["families"] if f["name"] == "adam"]
+    with open(f"{tmp}/adam.json", "w", encoding="utf-8") as f:
+        json.dump(suite, f)
+    tool.run([*diff, "--suite", f"{tmp}/adam.json", "--family", "^adam$"], 0)
+    done = tool.run([*diff, "--suite", f"{tmp}/rules.tsv"], 2)
+    tool.expect("rules.tsv" in done.stderr, done.stderr)
+
     done = replay(a, b, "--dry-run")
     tool.expect("device memory for the largest" in done.stdout, done.stdout)
 
