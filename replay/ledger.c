@@ -247,6 +247,8 @@ int ledger_open(struct ledger *r, const char *path, const struct plan *plan,
 	r->pairs = calloc(plan->pairs.count ? plan->pairs.count : 1, sizeof(*r->pairs));
 	if (!r->pairs)
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for results");
+	for (size_t i = 0; i < plan->count; i++)
+		r->pairs[plan->cases[i].pair].left++;
 	rc = bundle_writer_open(&r->writer, path, BUNDLE_RESULT);
 	if (rc)
 		return error_set(err, -rc, ERROR_NO_OFFSET, "cannot create result %s: %s", path,
@@ -492,6 +494,49 @@ static void set_roundoff(const struct replay_case *c, struct record_extent *x)
 	x->roundoff_how = u > 0 ? "PTX of A and B" : "PTX of A and B: copied, not computed";
 }
 
+static int put_config(struct ledger *r, size_t i)
+{
+	const struct pair *p = &r->plan->pairs.items[i];
+	struct pair_state *state = &r->pairs[i];
+	struct record_config c = {.number = (uint32_t)i,
+				  .family = p->family->key,
+				  .key = p->config->key,
+				  .options = p->config->options,
+				  .pairing = p->pairing,
+				  .tested = state->tested};
+
+	if (p->a)
+		c.a_image = p->a->image->id;
+	if (p->b)
+		c.b_image = p->b->image->id;
+	if (p->a && p->b) {
+		c.same_code = !hash_is_zero(p->a->code_hash) &&
+			      hash_equal(p->a->code_hash, p->b->code_hash);
+		c.same_ptx =
+			!hash_is_zero(p->a->ptx_hash) && hash_equal(p->a->ptx_hash, p->b->ptx_hash);
+		/* One and the same image has the same code, even if it cannot be read. */
+		if (hash_equal(c.a_image, c.b_image))
+			c.same_code = c.same_ptx = true;
+	}
+	if (!state->tested)
+		c.reason = p->reason              ? p->reason
+			   : state->reason        ? state->reason
+			   : r->plan->shard.count ? "its launches are in other shards"
+						  : "not reached";
+	r->summary->configs++;
+	r->summary->configs_tested += state->tested;
+	state->written = true;
+	return bundle_put_config(r->writer, &c);
+}
+
+/* With the last launch of a config its record: a replay that is killed later keeps the config. */
+static int config_done(struct ledger *r, size_t pair)
+{
+	struct pair_state *state = &r->pairs[pair];
+
+	return --state->left || state->written ? 0 : put_config(r, pair);
+}
+
 int ledger_case(struct ledger *r, struct open_case *c)
 {
 	const struct replay_case *rc_case = &r->plan->cases[c->number];
@@ -520,7 +565,9 @@ int ledger_case(struct ledger *r, struct open_case *c)
 		set_roundoff(rc_case, &c->extents.items[i]);
 	count_case(r->summary, c->fidelity);
 	rc = note_pair(r, c);
-	return rc ? rc : bundle_put_case(r->writer, &record);
+	if (!rc)
+		rc = bundle_put_case(r->writer, &record);
+	return rc ? rc : config_done(r, rc_case->pair);
 }
 
 static int keep_trial(struct ledger *r, const struct bundle *old, const struct record_trial *t,
@@ -560,41 +607,9 @@ int ledger_keep(struct ledger *r, const struct bundle *old, const struct record_
 	rc = note_pair(r, &c);
 	if (!rc)
 		rc = bundle_put_case(r->writer, kept);
+	if (!rc)
+		rc = config_done(r, r->plan->cases[kept->number].pair);
 	return rc ? error_set(err, -rc, ERROR_NO_OFFSET, "%s", strerror(-rc)) : 0;
-}
-
-static int put_config(struct ledger *r, size_t i)
-{
-	const struct pair *p = &r->plan->pairs.items[i];
-	const struct pair_state *state = &r->pairs[i];
-	struct record_config c = {.number = (uint32_t)i,
-				  .family = p->family->key,
-				  .key = p->config->key,
-				  .options = p->config->options,
-				  .pairing = p->pairing,
-				  .tested = state->tested};
-
-	if (p->a)
-		c.a_image = p->a->image->id;
-	if (p->b)
-		c.b_image = p->b->image->id;
-	if (p->a && p->b) {
-		c.same_code = !hash_is_zero(p->a->code_hash) &&
-			      hash_equal(p->a->code_hash, p->b->code_hash);
-		c.same_ptx =
-			!hash_is_zero(p->a->ptx_hash) && hash_equal(p->a->ptx_hash, p->b->ptx_hash);
-		/* One and the same image has the same code, even if it cannot be read. */
-		if (hash_equal(c.a_image, c.b_image))
-			c.same_code = c.same_ptx = true;
-	}
-	if (!state->tested)
-		c.reason = p->reason              ? p->reason
-			   : state->reason        ? state->reason
-			   : r->plan->shard.count ? "its launches are in other shards"
-						  : "not reached";
-	r->summary->configs++;
-	r->summary->configs_tested += state->tested;
-	return bundle_put_config(r->writer, &c);
 }
 
 int ledger_close(struct ledger *r, const char *incomplete)
@@ -606,7 +621,7 @@ int ledger_close(struct ledger *r, const char *incomplete)
 		return 0;
 	}
 	for (size_t i = 0; !rc && i < r->plan->pairs.count; i++)
-		if (r->plan->selected[i])
+		if (r->plan->selected[i] && !r->pairs[i].written)
 			rc = put_config(r, i);
 	if (!rc) {
 		struct record_end end = {.clean = !incomplete,

@@ -33,6 +33,8 @@ struct open_case {
 
 struct pair_state {
 	bool tested;
+	bool written; /* its CONFIG record */
+	size_t left;  /* cases without a record yet */
 	char *reason; /* of the last case that could not be used */
 };
 

@@ -26,6 +26,7 @@
 static void become_child(pid_t parent)
 {
 	signal(SIGINT, SIG_IGN); /* the parent decides */
+	signal(SIGHUP, SIG_IGN);
 	signal(SIGTERM, SIG_DFL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* it would hold the model's data */

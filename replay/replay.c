@@ -430,13 +430,24 @@ static int run_all(struct replay *p, struct error *err)
 	return rc;
 }
 
-static void catch_signals(struct sigaction *old_int, struct sigaction *old_term)
+/* Ctrl-C, the batch system's end, a terminal that goes away: all leave a valid result. */
+static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
+
+/* A signal that the caller ignores (nohup) stays ignored. */
+static void catch_signals(struct sigaction *old)
 {
 	struct sigaction action = {.sa_handler = on_signal};
 
 	stop_signal = 0;
-	sigaction(SIGINT, &action, old_int);
-	sigaction(SIGTERM, &action, old_term);
+	for (size_t i = 0; i < ARRAY_LENGTH(stops); i++)
+		if (!sigaction(stops[i], NULL, &old[i]) && old[i].sa_handler != SIG_IGN)
+			sigaction(stops[i], &action, NULL);
+}
+
+static void release_signals(const struct sigaction *old)
+{
+	for (size_t i = 0; i < ARRAY_LENGTH(stops); i++)
+		sigaction(stops[i], &old[i], NULL);
 }
 
 static void note_problems(struct replay *p, const struct source *s)
@@ -505,7 +516,7 @@ int replay_run(const struct replay_options *options, struct replay_summary *summ
 	       struct error *err)
 {
 	struct replay p = {.options = options, .summary = summary, .worker = {.fd = -1}};
-	struct sigaction old_int, old_term;
+	struct sigaction old[ARRAY_LENGTH(stops)];
 	struct error own;
 	int rc;
 
@@ -513,15 +524,14 @@ int replay_run(const struct replay_options *options, struct replay_summary *summ
 	*summary = (struct replay_summary){0};
 	p.progress.fd = options->progress_fd;
 	rc = check_options(options, err);
-	catch_signals(&old_int, &old_term);
+	catch_signals(old);
 	if (!rc)
 		rc = plan_make(&p.plan, options, &stop_signal, err);
 	if (!rc && !runs(options))
 		print_plan(&p);
 	else if (!rc)
 		rc = run_device(&p, err);
-	sigaction(SIGINT, &old_int, NULL);
-	sigaction(SIGTERM, &old_term, NULL);
+	release_signals(old);
 	packet_free(&p.packet);
 	free(p.driver);
 	resume_close(&p.resume);

@@ -73,6 +73,26 @@ def a_against_a(folder):
     tool.expect("PTX level" in (report["device"]["mark"] or ""), "no mark of the software device")
 
 
+def killed_replay(folder):
+    """What a replay had done when it was killed is judged; the rest is untested."""
+    result = os.path.join(folder, "whole.klab")
+    tool.run([tool.kernelab, "replay", os.path.join(folder, "a"), "--b", "recorded", "-o", result,
+              "--device", "soft"], 0)
+    with open(result, "rb") as f:
+        data = f.read()
+    for i in range(2, 8):
+        with open(os.path.join(folder, "cut.klab"), "wb") as f:
+            f.write(data[:len(data) * i // 8])
+        done = tool.run([tool.kernelab, "analyze", f.name, "--json", "-"], 2)
+        if not done.stdout:
+            tool.expect(False, f"a replay killed after {i}/8: {done.stderr}")
+            continue
+        report = json.loads(done.stdout)
+        tool.expect(not report["complete"], f"killed after {i}/8 and called complete")
+        tool.expect((i < 5 or report["counts"]["bitwise"]) and report["counts"]["unproven"],
+                    f"a replay killed after {i}/8: {report['counts']}")
+
+
 def demo(folder):
     out = os.path.join(folder, "demo")
     done = subprocess.run(["sh", os.path.join(whole_tool.HERE, "demo.sh"), tool.build, out, "soft"],
@@ -115,5 +135,6 @@ def check_repro(folder, families):
 
 with tempfile.TemporaryDirectory(prefix="kernelab-whole-") as temporary:
     a_against_a(temporary)
+    killed_replay(temporary)
     demo(temporary)
 tool.finish()

@@ -132,23 +132,24 @@ with tempfile.TemporaryDirectory(prefix="kernelab-replay-") as folder:
     expect(run(at("new.klab"), "--b", "recorded", "-o", at("new-out.klab"), *soft), 0,
            "1 unfaithful", "0 of 1 configs")
 
-    # Ctrl-C.
+    # Ctrl-C, the end of a batch job, a terminal that goes away.
     make(at("loop.klab"), "loop", "no-data")
-    stopped = at("stopped.klab")
-    process = subprocess.Popen(
-        [KERNELAB, "replay", a, "--b", at("loop.klab"), "-o", stopped, *soft],
-        stderr=subprocess.PIPE, text=True, env={**os.environ, "KERNELAB_SOFTGPU_LOG": "quiet"})
-    for _ in range(600):
-        if os.path.exists(stopped) and os.path.getsize(stopped) > 2000:
-            break
-        time.sleep(0.05)
-    time.sleep(0.3)
-    process.send_signal(signal.SIGINT)
-    _, text = process.communicate(timeout=60)
-    if process.returncode != 130:
-        problems.append(f"interrupted: status {process.returncode}: {text}")
-    if subprocess.run([KERNELAB, "verify", stopped], capture_output=True).returncode:
-        problems.append("the interrupted result is not whole")
+    for stop in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+        stopped = at(f"{stop.name}.klab")
+        process = subprocess.Popen(
+            [KERNELAB, "replay", a, "--b", at("loop.klab"), "-o", stopped, *soft],
+            stderr=subprocess.PIPE, text=True, env={**os.environ, "KERNELAB_SOFTGPU_LOG": "quiet"})
+        for _ in range(600):
+            if os.path.exists(stopped) and os.path.getsize(stopped) > 2000:
+                break
+            time.sleep(0.05)
+        time.sleep(0.3)
+        process.send_signal(stop)
+        _, text = process.communicate(timeout=60)
+        if process.returncode != 130:
+            problems.append(f"{stop.name}: status {process.returncode}: {text}")
+        if subprocess.run([KERNELAB, "verify", stopped], capture_output=True).returncode:
+            problems.append(f"{stop.name}: the interrupted result is not whole")
 
 for problem in problems:
     print(problem)
