@@ -5,6 +5,7 @@
 
 #include "lib/base.h"
 #include "shim/benchmarks.h"
+#include "shim/image_ptx.h"
 #include "shim/images.h"
 #include "shim/map.h"
 #include "tests/shim/cmocka_all.h"
@@ -148,6 +149,35 @@ static void template_names(void **state)
 		assert_false(is_benchmark(model[i], ORIGIN_INDUCTOR));
 }
 
+/* A cubin's debug section, with headers that lie too. */
+static void ptx_of_a_cubin(void **state)
+{
+	_cleanup_free_ char *path = cache_cubin("softmax_k");
+	struct image image = {.kind = IMAGE_CUBIN};
+	_cleanup_free_ char *data = NULL, *text = NULL;
+	size_t size = 0, whole;
+
+	assert_int_equal(file_read_all(path, 1 << 20, &data, &whole), 0);
+	image.data = data;
+	image.size = whole;
+	text = image_ptx(&image, &size);
+	assert_non_null(text);
+	assert_non_null(memmem(text, size, ".visible .entry softmax_k", 25));
+	for (size_t i = 0; i < 64; i++) { /* each byte of the header, large and small */
+		char kept = data[i];
+
+		for (int value = 0; value < 256; value += 51) {
+			data[i] = (char)value;
+			free(image_ptx(&image, &size));
+		}
+		data[i] = kept;
+	}
+	for (image.size = 0; image.size < whole; image.size += 97)
+		free(image_ptx(&image, &size));
+	image.kind = IMAGE_FATBIN;
+	assert_null(image_ptx(&image, &size));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -156,6 +186,7 @@ int main(void)
 		cmocka_unit_test(fatbin_with_and_without_wrapper),
 		cmocka_unit_test(ptx_ends_at_its_nul),
 		cmocka_unit_test(template_names),
+		cmocka_unit_test(ptx_of_a_cubin),
 	};
 
 	return cmocka_run_group_tests_name("parts", tests, NULL, NULL);
