@@ -109,11 +109,11 @@ static const struct suite_member *choose(const struct suite_config *c,
 	n = collect(c, &base->special, found, c->member_count);
 	if (!n)
 		n = collect(c, NULL, found, c->member_count);
-	if (n == 1 || (n && all_same_code(found, n)))
-		return found[0];
 	for (size_t i = 0; i < n; i++) /* the recorded image itself is among them */
 		if (same_kernel(found[i], base))
 			return found[i];
+	if (n == 1 || (n && all_same_code(found, n)))
+		return found[0];
 	size_t position = position_of(base_config, base, &total);
 
 	for (size_t i = 0; i < n; i++)
