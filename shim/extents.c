@@ -299,6 +299,12 @@ void extents_measure(struct regions *regions, const struct launch_facts *f, CUst
 		fail(&m, "the layout of its parameters is not known");
 		return;
 	}
+	/* A launch that the driver refuses (its context is gone, and the memory with it) must not
+	 * run as a variant, whose fault would be the program's. */
+	if (!kernels_usable(f->call->function)) {
+		fail(&m, "its function is not one of the current context");
+		return;
+	}
 	if (!take_lock()) {
 		fail(&m, "another thread measured for %d seconds", WAIT_S);
 		return;

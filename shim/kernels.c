@@ -300,6 +300,22 @@ struct kernel *kernels_adopt(CUfunction function)
 	return k;
 }
 
+bool kernels_usable(CUfunction handle)
+{
+	struct function *f;
+	bool in_library;
+	int value = 0;
+
+	pthread_mutex_lock(&recorder_table_lock);
+	f = map_get(&functions, (uintptr_t)handle);
+	in_library = f && f->in_library;
+	pthread_mutex_unlock(&recorder_table_lock);
+	if (in_library && (!real.cuKernelGetFunction ||
+			   real.cuKernelGetFunction(&handle, (CUkernel)handle) != CUDA_SUCCESS))
+		return false;
+	return real.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, handle) == CUDA_SUCCESS;
+}
+
 static int of_holder(void *value, void *data)
 {
 	struct function *f = value;

@@ -100,6 +100,12 @@ struct kernel *kernels_of_function(CUfunction function);
  */
 struct kernel *kernels_adopt(CUfunction function);
 
+/*
+ * Whether the driver knows the handle in the current context: one of a context that was destroyed
+ * it does not. Takes table_lock.
+ */
+bool kernels_usable(CUfunction handle);
+
 /* Forgets the functions of a module or library. Caller holds table_lock. */
 void kernels_drop_holder(uint64_t holder);
 
