@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* Verdicts on further trials: integer inputs, launches in a row, perturbed pairs. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analyze/analyze.h"
+#include "lib/base.h"
+#include "tests/analyze/maker.h"
+#include "tests/lib/scratch.h"
+
+#define N 1000
+
+static float plain[N];
+
+static int setup(void **state)
+{
+	for (int i = 0; i < N; i++)
+		plain[i] = sinf((float)i) + 2;
+	return scratch_setup(state);
+}
+
+/* A result with one case of N elements; trials are the test's. */
+struct scene {
+	struct maker m;
+	char *path;
+	struct analysis *analysis;
+};
+
+static void scene_begin(struct scene *s)
+{
+	*s = (struct scene){.path = scratch_path("result.klab")};
+	maker_begin(&s->m, s->path, NULL);
+	maker_case(&s->m, maker_config(&s->m, maker_family(&s->m, "k", DTYPE_F32), "num_warps=4"),
+		   17, DTYPE_F32, N);
+}
+
+static void expect(struct scene *s, int bucket, enum rule rule, const char *words)
+{
+	struct error err = {0};
+	const struct outcome *o;
+
+	maker_end(&s->m);
+	if (analysis_run(&s->analysis, &s->path, 1, NULL, NULL, &err))
+		fail_msg("%s", err.message);
+	o = &s->analysis->families[0].outcome;
+	if (o->bucket != bucket || o->rule != rule || (words && !strstr(o->evidence, words)))
+		fail_msg("bucket %d, rule %s, \"%s\"; expected %d, rule %s", o->bucket,
+			 rule_number(o->rule), o->evidence, bucket, rule_number(rule));
+}
+
+static void scene_end(struct scene *s)
+{
+	analysis_free(s->analysis);
+	free(s->path);
+}
+
+static void put_pair(struct scene *s, uint32_t kind, uint32_t index, const void *a, const void *b)
+{
+	const void *contents[2] = {a, b};
+
+	for (uint32_t side = 0; side < SIDE_COUNT; side++) {
+		struct record_trial t = {.side = side,
+					 .kind = kind,
+					 .index = index,
+					 .step = kind == TRIAL_PERTURBED ? 0x1p-24 : 0,
+					 .launches = kind == TRIAL_BACK_TO_BACK ? 4 : 0};
+
+		maker_trial_full(&s->m, &t, &contents[side]);
+	}
+}
+
+/* Equal on recorded inputs, one bit apart on integer ones. */
+static void test_exact_integers(void **state)
+{
+	float b[N];
+	struct scene s;
+
+	memcpy(b, plain, sizeof(b));
+	b[3] = nextafterf(b[3], 10);
+	scene_begin(&s);
+	maker_trials(&s.m, plain, plain);
+	put_pair(&s, TRIAL_EXACT_INTEGER, 0, plain, b);
+	expect(&s, 3, RULE_EXACT, "1 of 1000 elements differ on integer");
+	scene_end(&s);
+	scene_begin(&s);
+	maker_trials(&s.m, plain, b);
+	put_pair(&s, TRIAL_EXACT_INTEGER, 0, plain, plain);
+	expect(&s, 2, RULE_MAGNITUDE, NULL); /* no noise floor: provisional */
+	scene_end(&s);
+}
+
+/* Launched in a row B gives something else than once, A does not. */
+static void test_launches_in_a_row(void **state)
+{
+	float b[N];
+	struct scene s;
+
+	memcpy(b, plain, sizeof(b));
+	b[3] += 1;
+	scene_begin(&s);
+	maker_trials(&s.m, plain, plain);
+	put_pair(&s, TRIAL_BACK_TO_BACK, 0, plain, b);
+	expect(&s, 3, RULE_DETERMINISM, "several times in a row");
+	scene_end(&s);
+	scene_begin(&s);
+	maker_trials(&s.m, plain, plain);
+	put_pair(&s, TRIAL_BACK_TO_BACK, 0, b, b);
+	expect(&s, 1, RULE_BITS, NULL);
+	scene_end(&s);
+}
+
+/* Bit-equal on recorded inputs is not bucket 1 where perturbed inputs tell the sides apart. */
+static void test_perturbed_pairs_count(void **state)
+{
+	float moved[N], b[N];
+	struct scene s;
+
+	for (int far = 0; far < 2; far++) {
+		scene_begin(&s);
+		maker_trials(&s.m, plain, plain);
+		for (uint32_t k = 0; k < 4; k++) {
+			for (int i = 0; i < N; i++)
+				moved[i] = nextafterf(plain[i], (i * 7 + (int)k) % 3 ? 10 : -10);
+			memcpy(b, moved, sizeof(b));
+			b[9] = far ? b[9] + 0.01f : nextafterf(b[9], 10);
+			put_pair(&s, TRIAL_PERTURBED, k, moved, b);
+		}
+		expect(&s, far ? 3 : 2, far ? RULE_RESIDUAL : RULE_OTHERWISE, "perturbed inputs");
+		assert_false(s.analysis->families[0].outcome.provisional);
+		scene_end(&s);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_exact_integers),
+		cmocka_unit_test(test_launches_in_a_row),
+		cmocka_unit_test(test_perturbed_pairs_count),
+	};
+
+	return cmocka_run_group_tests(tests, setup, scratch_teardown);
+}
