@@ -162,7 +162,7 @@ def bug(change, family, *edits, **options):
     pair("bug", change, family, *edits, **options)
 
 
-HALF = "side B's f16 accumulator coarsens the u of both sides; rule 4 does not apply"
+HALF = "side B's narrow accumulator coarsens the u of both sides; rule 4 does not apply"
 EIGHT = "u is taken from the bf16 of side B: rule 6 allows half of fp8 elements to move"
 CANCELS = "1 + tanh cancels for negative x: more f16 roundings flip than rule 6 predicts"
 SCALED = "shows on inputs of another scale only: the scaled trial"
@@ -284,9 +284,9 @@ bug("f16-accumulator", "gemm_f16", ("acc = tl.zeros((BM, BN), tl.float32)",
        miss=HALF)
 bug("bf16-accumulator", "gemm", ('acc, input_precision="ieee")',
                                  'acc, input_precision="ieee").to(tl.bfloat16).to(tl.float32)'),
-    fast=True)
+    fast=True, miss=HALF)
 bug("bf16-accumulator", "colsum", ("acc += tl.sum(t, axis=0)",
-                                   "acc = (acc + tl.sum(t, axis=0)).to(tl.bfloat16).to(tl.float32)"))
+                                   "acc = (acc + tl.sum(t, axis=0)).to(tl.bfloat16).to(tl.float32)"), miss=HALF)
 bug("not-zeroed", "gemm", ("acc = tl.zeros((BM, BN), tl.float32)",
                            "acc = tl.load(c + m[:, None] * ldc + n[None, :], "
                            "mask=(m[:, None] < M) & (n[None, :] < N))"), fast=True)
