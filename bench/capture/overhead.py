@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """What a capture costs: launches, and training steps of tests/gpu/train_big.py, with and without it.
 
-usage: overhead.py BUILD_DIR [--rounds N] [--train]
-    --rounds N  alternating runs with and without (default 5)
-    --train     also training steps: needs a GPU and PyTorch; about 20 s a run after the first
+usage: overhead.py BUILD_DIR [--rounds N] [--train N]
+    --rounds N  alternating runs with and without for the launches (default 5)
+    --train N   the same for training steps (default 0: none): needs a GPU and PyTorch; about 20 s
+                a run after the first
 """
 import argparse
 import glob
@@ -74,10 +75,10 @@ def steps(kernelab, rounds):
 parser = argparse.ArgumentParser()
 parser.add_argument("build")
 parser.add_argument("--rounds", type=int, default=5)
-parser.add_argument("--train", action="store_true")
+parser.add_argument("--train", type=int, default=0)
 options = parser.parse_args()
 kernelab = os.path.join(os.path.abspath(options.build), "tools/kernelab")
 print("| what | without | with capture | difference | spread without |\n|---|---|---|---|---|")
 launches(kernelab, os.path.abspath(options.build), options.rounds)
 if options.train:
-    steps(kernelab, options.rounds)
+    steps(kernelab, options.train)
