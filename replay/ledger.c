@@ -467,31 +467,39 @@ static int note_pair(struct ledger *r, const struct open_case *c)
 	return p->reason ? 0 : -ENOMEM;
 }
 
-/* The coarser of both sides' roundoff on the way to an output; the last cast counts where the
+/* The largest roundoff on the way to an output, by one side's PTX; the last cast counts where the
  * output itself is finer. */
+static double side_roundoff(const struct precision *p, const struct record_extent *x)
+{
+	size_t first = x->arg ? x->arg - 1 : 0;
+	size_t end = x->arg ? x->arg : STORES_MAX_PARAMS;
+	double u = 0;
+
+	for (size_t i = first; i < end; i++) {
+		u = fmax(u, p->inner[i]);
+		if (p->cast[i] > dtype_roundoff(x->dtype))
+			u = fmax(u, p->cast[i]);
+	}
+	return u;
+}
+
+/* A's: a B that computes in a coarser type than A must not widen its own allowance by that. B's
+ * where A has no PTX that tells. */
 static void set_roundoff(const struct replay_case *c, struct record_extent *x)
 {
-	double u = 0;
-	bool known = false;
+	bool a = c->precision[SIDE_A];
+	const struct precision *p = c->precision[a ? SIDE_A : SIDE_B];
+	double u;
 
-	for (size_t s = 0; s < SIDE_COUNT; s++) {
-		const struct precision *p = c->precision[s];
-		size_t first = x->arg ? x->arg - 1 : 0;
-		size_t end = x->arg ? x->arg : STORES_MAX_PARAMS;
-
-		if (!p || first >= STORES_MAX_PARAMS)
-			continue;
-		known = true;
-		for (size_t i = first; i < end; i++) {
-			u = fmax(u, p->inner[i]);
-			if (p->cast[i] > dtype_roundoff(x->dtype))
-				u = fmax(u, p->cast[i]);
-		}
-	}
-	if (!known || !dtype_roundoff(x->dtype))
+	if (!p || (x->arg && x->arg > STORES_MAX_PARAMS) || !dtype_roundoff(x->dtype))
 		return;
+	u = side_roundoff(p, x);
 	x->roundoff = u > 0 ? u : x->dtype == DTYPE_F64 ? 0x1p-53 : 0x1p-24;
-	x->roundoff_how = u > 0 ? "PTX of A and B" : "PTX of A and B: copied, not computed";
+	if (u > 0)
+		x->roundoff_how = a ? "PTX of A" : "PTX of B";
+	else
+		x->roundoff_how =
+			a ? "PTX of A: copied, not computed" : "PTX of B: copied, not computed";
 }
 
 static int put_config(struct ledger *r, size_t i)

@@ -165,14 +165,13 @@ const char *trial_status_name(uint32_t v);
 	F(4, BOOL, pointer, "points to global memory")                       \
 	F(5, U32, divisibility, "tt.divisibility, 0 if none")
 
-#define RECORD_EXTENT(F, A)                                                        \
-	F(1, U64, address, "first byte")                                           \
-	F(2, U64, size, "bytes")                                                   \
-	F(3, U32, arg, "index into the family's args, plus one; 0 = none known")   \
-	F(4, U32, dtype, "enum dtype of the elements")                             \
-	F(5, U32, flags, "EXTENT_*")                                               \
-	F(6, F64, roundoff,                                                        \
-	  "u: largest unit roundoff on the way to its stores, A and B; 0 unknown") \
+#define RECORD_EXTENT(F, A)                                                                      \
+	F(1, U64, address, "first byte")                                                         \
+	F(2, U64, size, "bytes")                                                                 \
+	F(3, U32, arg, "index into the family's args, plus one; 0 = none known")                 \
+	F(4, U32, dtype, "enum dtype of the elements")                                           \
+	F(5, U32, flags, "EXTENT_*")                                                             \
+	F(6, F64, roundoff, "u: largest unit roundoff on the way to its stores in A; 0 unknown") \
 	F(7, STR, roundoff_how, "what u comes from")
 
 #define RECORD_CONTENT(F, A) F(1, HASHES, chunks, "one key a chunk of the extent's address range")

@@ -49,12 +49,42 @@ static double normal(void)
 	return sqrt(-2 * log(uniform() + 1e-300)) * cos(6.283185307179586 * uniform());
 }
 
+/* To the nearest f16, ties to even, or towards zero; overflow is infinity. (clang 14 has no
+ * _Float16.) */
+static uint16_t half_bits(float x, bool truncate)
+{
+	uint16_t sign = signbit(x) ? 0x8000 : 0;
+	double a = fabs((double)x), step, units;
+	int e;
+
+	if (isnan(x))
+		return 0x7e00;
+	if (isinf(x))
+		return sign | 0x7c00;
+	frexp(a, &e);
+	step = ldexp(1, e < -13 ? -24 : e - 11); /* one unit in the last place */
+	units = truncate ? floor(a / step) : nearbyint(a / step);
+	if (units * step >= 65536)
+		return sign | (truncate ? 0x7bff : 0x7c00);
+	/* Below 2^-14 the units are the bits; above, a carry of the fraction raises the exponent.
+	 */
+	return (uint16_t)(sign | (e < -13 ? (int)units : ((e + 13) << 10) + (int)units));
+}
+
+static float half_value(uint16_t b)
+{
+	int e = b >> 10 & 31, f = b & 1023;
+	double a = e == 31 ? (f ? NAN : INFINITY) : e ? ldexp(1024 + f, e - 25) : ldexp(f, -24);
+
+	return (float)(b & 0x8000 ? -a : a);
+}
+
 static float round_to(enum dtype t, float x)
 {
 	uint32_t bits;
 
 	if (t == DTYPE_F16)
-		return (float)(_Float16)x;
+		return half_value(half_bits(x, false));
 	if (t == DTYPE_F32)
 		return x;
 	memcpy(&bits, &x, 4);
@@ -121,16 +151,9 @@ static void store(const struct setting *s, float y, unsigned char *out, int i)
 
 	if (s->change == CHANGE_SCALE)
 		y *= 1 + 0x1p-10f;
-	if (s->change == CHANGE_TRUNCATE && s->out == DTYPE_F16) {
-		_Float16 h = (_Float16)y;
+	if (s->out == DTYPE_F16) {
+		uint16_t h = half_bits(y, s->change == CHANGE_TRUNCATE);
 
-		if (fabsf((float)h) > fabsf(y)) { /* rounded away from zero: one step back */
-			uint16_t b;
-
-			memcpy(&b, &h, 2);
-			b--;
-			memcpy(&h, &b, 2);
-		}
 		memcpy(out + 2 * i, &h, 2);
 		return;
 	}
@@ -139,14 +162,10 @@ static void store(const struct setting *s, float y, unsigned char *out, int i)
 	memcpy(&bits, &y, 4);
 	if (s->out == DTYPE_F32) {
 		memcpy(out + 4 * i, &y, 4);
-	} else if (s->out == DTYPE_BF16) {
+	} else {
 		uint16_t b = (uint16_t)(bits >> 16);
 
 		memcpy(out + 2 * i, &b, 2);
-	} else {
-		_Float16 h = (_Float16)y;
-
-		memcpy(out + 2 * i, &h, 2);
 	}
 }
 
