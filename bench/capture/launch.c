@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Host time of a kernel launch, of a kernel that a capture records and of one that it only counts.
-//   launch CUBIN   cast_bf16.cubin of tests/data/apps/a: (x, y, n) and two scratch pointers
-// Prints two lines: "recorded NS" and "other NS", medians over batches, the queue never full.
+// Host time that a capture adds to a launch it does not record, measured inside one process:
+// batches through the entry that a program gets, and through libcuda's own, in turns.
+//   kernelab capture --origin all --exclude counted -- launch [--batches N]
+// Prints a Markdown table; without a capture both entries are one, and it shows the noise.
 #ifndef __CUDA_API_VERSION_INTERNAL
 #define __CUDA_API_VERSION_INTERNAL
 #endif
 #include <cuda.h>
 #include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,30 +17,56 @@
 #include <time.h>
 
 #include "lib/base.h"
+#include "shim/real_dl.h"
 
-#define BATCHES  201
-#define LAUNCHES 200 /* a batch: fewer than the driver queues without waiting */
+#define LAUNCHES    200 /* a batch: fewer than the driver queues without waiting */
+#define THREADS_MAX 8
+#define CLASSES_MAX 60
+#define PARAMS_MAX  20
+#define BATCHES_MAX 100000
 
-/* Looked up as Triton does, so that the shim's wrappers are what is timed. */
+/* Looked up as Triton does: under a capture the shim's wrappers. */
 #define CALLS(C)               \
 	C(cuInit)              \
 	C(cuDeviceGet)         \
 	C(cuCtxCreate_v2)      \
+	C(cuCtxSetCurrent)     \
 	C(cuModuleLoadData)    \
 	C(cuModuleGetFunction) \
 	C(cuMemAlloc_v2)       \
 	C(cuStreamCreate)      \
 	C(cuStreamSynchronize) \
+	C(cuLaunchKernel)      \
 	C(cuLaunchKernelEx)
 
 static struct {
 #define C(symbol) __typeof__(symbol) *symbol;
 	CALLS(C)
 #undef C
-} cu;
+} cu, real;
 
-static const char nothing[] = ".version 7.0\n.target sm_80\n.address_size 64\n"
-			      ".visible .entry nothing()\n{\n\tret;\n}\n";
+/* args_P_N has P pointers and N 32-bit numbers; what "counted" begins is not to be recorded. */
+struct kernel {
+	const char *name;
+	unsigned pointers, numbers;
+	CUfunction function;
+};
+
+static struct kernel kernels[] = {{"counted_args_1_1", 1, 1, NULL},
+				  {"counted_args_10_10", 10, 10, NULL},
+				  {"args_1_1", 1, 1, NULL},
+				  {"args_10_10", 10, 10, NULL}};
+
+struct measurement {
+	const char *what;
+	const struct kernel *kernel;
+	unsigned classes, threads;
+	bool ex; /* cuLaunchKernelEx, else cuLaunchKernel */
+};
+
+static int batches = 401;
+static CUcontext context;
+static CUdeviceptr memory;
 
 static void check(CUresult r, const char *what)
 {
@@ -63,41 +92,36 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static double measure(CUfunction f, void **params, CUstream stream)
+/* ---- kernels ---- */
+
+static void load(struct kernel *k)
 {
-	static double ns[BATCHES];
-	const CUlaunchConfig config = {.gridDimX = 1,
-				       .gridDimY = 1,
-				       .gridDimZ = 1,
-				       .blockDimX = 128,
-				       .blockDimY = 1,
-				       .blockDimZ = 1,
-				       .hStream = stream};
+	char text[4096];
+	size_t n = 0;
+	CUmodule module = NULL;
 
-	for (int b = -3; b < BATCHES; b++) { /* the first three warm up, and are recorded */
-		double start = now_ns();
-
-		for (int i = 0; i < LAUNCHES; i++)
-			CHECK(cuLaunchKernelEx(&config, f, params, NULL));
-		if (b >= 0)
-			ns[b] = (now_ns() - start) / LAUNCHES;
-		CHECK(cuStreamSynchronize(stream));
-	}
-	qsort(ns, BATCHES, sizeof(*ns), compare);
-	return ns[BATCHES / 2];
+#define ADD(...) n += (size_t)snprintf(text + n, sizeof(text) - n, __VA_ARGS__)
+	ADD(".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry %s(\n", k->name);
+	for (unsigned i = 0; i < k->pointers + k->numbers; i++)
+		ADD("%s\t.param .u%d p%u", i ? ",\n" : "", i < k->pointers ? 64 : 32, i);
+	ADD(")\n{\n\tret;\n}\n");
+#undef ADD
+	CHECK(cuModuleLoadData(&module, text));
+	CHECK(cuModuleGetFunction(&k->function, module, k->name));
 }
 
 static void open_driver(void)
 {
 	void *library = dlopen("libcuda.so.1", RTLD_NOW);
 
-	if (!library) {
-		fprintf(stderr, "launch: %s\n", dlerror());
+	if (!library || !real_dlsym()) {
+		fprintf(stderr, "launch: %s\n", library ? "no dlsym" : dlerror());
 		exit(1);
 	}
 #define C(symbol)                                                          \
 	*(void **)&cu.symbol = dlsym(library, #symbol);                    \
-	if (!cu.symbol) {                                                  \
+	*(void **)&real.symbol = real_dlsym()(library, #symbol);           \
+	if (!cu.symbol || !real.symbol) {                                  \
 		fprintf(stderr, "launch: the driver lacks " #symbol "\n"); \
 		exit(1);                                                   \
 	}
@@ -105,34 +129,148 @@ static void open_driver(void)
 #undef C
 }
 
+/* ---- batches ---- */
+
+struct worker {
+	const struct measurement *m;
+	pthread_barrier_t *together;
+	pthread_t thread;
+	CUstream stream;
+	CUdeviceptr pointers[PARAMS_MAX];
+	int32_t numbers[PARAMS_MAX];
+	void *params[PARAMS_MAX];
+	double *plain, *added; /* batches of them: ns a launch */
+};
+
+static void batch(const struct worker *w, const __typeof__(cu) *driver)
+{
+	const struct measurement *m = w->m;
+	CUlaunchConfig config = {.gridDimX = 1,
+				 .gridDimY = 1,
+				 .gridDimZ = 1,
+				 .blockDimX = 32,
+				 .blockDimY = 1,
+				 .blockDimZ = 1,
+				 .hStream = w->stream};
+
+	for (unsigned i = 0; i < LAUNCHES; i++) {
+		config.gridDimX = 1 + i % m->classes;
+		check(m->ex ? driver->cuLaunchKernelEx(&config, m->kernel->function,
+						       (void **)w->params, NULL)
+			    : driver->cuLaunchKernel(m->kernel->function, config.gridDimX, 1, 1, 32,
+						     1, 1, 0, w->stream, (void **)w->params, NULL),
+		      "launching");
+	}
+}
+
+/* All threads go through the same entry at the same time. */
+static double timed(const struct worker *w, const __typeof__(cu) *driver)
+{
+	double start, end;
+
+	pthread_barrier_wait(w->together);
+	start = now_ns();
+	batch(w, driver);
+	end = now_ns();
+	CHECK(cuStreamSynchronize(w->stream));
+	return (end - start) / LAUNCHES;
+}
+
+static void *work(void *data)
+{
+	struct worker *w = data;
+
+	CHECK(cuCtxSetCurrent(context));
+	CHECK(cuStreamCreate(&w->stream, CU_STREAM_NON_BLOCKING));
+	for (unsigned i = 0; i < PARAMS_MAX; i++) {
+		w->pointers[i] = memory;
+		w->numbers[i] = (int32_t)i;
+		w->params[i] = i < w->m->kernel->pointers ? (void *)&w->pointers[i]
+							  : (void *)&w->numbers[i];
+	}
+	/* What is to be recorded is, and caches are warm. */
+	batch(w, &cu);
+	batch(w, &real);
+	CHECK(cuStreamSynchronize(w->stream));
+	for (int b = 0; b < batches; b++) {
+		double first = timed(w, b % 2 ? &cu : &real);
+		double second = timed(w, b % 2 ? &real : &cu);
+
+		w->plain[b] = b % 2 ? second : first;
+		w->added[b] = b % 2 ? first - second : second - first;
+	}
+	return NULL;
+}
+
+static void measure(const struct measurement *m)
+{
+	struct worker workers[THREADS_MAX] = {0};
+	size_t count = (size_t)batches * m->threads;
+	double *plain = calloc(count, sizeof(*plain)), *added = calloc(count, sizeof(*added));
+	pthread_barrier_t together;
+
+	if (!plain || !added || pthread_barrier_init(&together, NULL, m->threads))
+		exit(1);
+	for (unsigned i = 0; i < m->threads; i++) {
+		workers[i].m = m;
+		workers[i].together = &together;
+		workers[i].plain = plain + (size_t)batches * i;
+		workers[i].added = added + (size_t)batches * i;
+		if (pthread_create(&workers[i].thread, NULL, work, &workers[i]))
+			exit(1);
+	}
+	for (unsigned i = 0; i < m->threads; i++)
+		pthread_join(workers[i].thread, NULL);
+	pthread_barrier_destroy(&together);
+	qsort(plain, count, sizeof(*plain), compare);
+	qsort(added, count, sizeof(*added), compare);
+	printf("| %s | %s | %u | %u | %u | %.0f | %+.0f | %+.0f | %+.0f |\n", m->what,
+	       m->ex ? "cuLaunchKernelEx" : "cuLaunchKernel",
+	       m->kernel->pointers + m->kernel->numbers, m->classes, m->threads, plain[count / 2],
+	       added[count / 2], added[count / 10], added[count - 1 - count / 10]);
+	fflush(stdout);
+	free(plain);
+	free(added);
+}
+
 int main(int argc, char **argv)
 {
-	_cleanup_free_ char *cubin = NULL;
-	CUdeviceptr memory, none = 0;
-	int32_t n = 0;
-	void *params[] = {&memory, &memory, &n, &none, &none};
-	CUmodule module, other;
-	CUfunction recorded, counted;
-	CUstream stream;
-	CUcontext context;
-	CUdevice device;
-	size_t size;
+	static const char counted[] = "only counted", recorded[] = "class is recorded already";
+	const struct measurement all[] = {
+		{counted, &kernels[0], 1, 1, true},
+		{counted, &kernels[1], 1, 1, true},
+		{counted, &kernels[1], 1, 4, true},
+		{recorded, &kernels[2], 1, 1, true},
+		{recorded, &kernels[2], 1, 1, false},
+		{recorded, &kernels[2], 16, 1, true},
+		{recorded, &kernels[3], 1, 1, true},
+		{recorded, &kernels[3], 16, 1, true},
+		{recorded, &kernels[3], CLASSES_MAX, 1, true},
+		{recorded, &kernels[2], 1, 4, true},
+		{recorded, &kernels[3], 16, 4, true},
+	};
+	CUdevice device = 0;
 
-	if (argc != 2 || file_read_all(argv[1], 1u << 26, &cubin, &size)) {
-		fprintf(stderr, "usage: launch CUBIN\n");
+	if (argc == 3 && !strcmp(argv[1], "--batches"))
+		batches = atoi(argv[2]);
+	if ((argc != 1 && argc != 3) || batches < 1 || batches > BATCHES_MAX) {
+		fprintf(stderr, "usage: launch [--batches N]\n");
 		return 2;
 	}
 	open_driver();
 	CHECK(cuInit(0));
 	CHECK(cuDeviceGet(&device, 0));
 	CHECK(cuCtxCreate_v2(&context, 0, device));
-	CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	CHECK(cuMemAlloc_v2(&memory, 1u << 20));
-	CHECK(cuModuleLoadData(&module, cubin));
-	CHECK(cuModuleGetFunction(&recorded, module, "cast_bf16"));
-	CHECK(cuModuleLoadData(&other, nothing));
-	CHECK(cuModuleGetFunction(&counted, other, "nothing"));
-	printf("recorded %.1f\n", measure(recorded, params, stream));
-	printf("other %.1f\n", measure(counted, NULL, stream));
+	for (size_t i = 0; i < ARRAY_LENGTH(kernels); i++)
+		load(&kernels[i]);
+	printf("%s\n\n",
+	       cu.cuLaunchKernel == real.cuLaunchKernel
+		       ? "Nothing stands between program and driver: the figures are noise."
+		       : "With a capture.");
+	printf("| launch | entry | parameters | classes | threads | libcuda alone, ns | added, "
+	       "median ns | p10 | p90 |\n|---|---|---|---|---|---|---|---|---|\n");
+	for (size_t i = 0; i < ARRAY_LENGTH(all); i++)
+		measure(&all[i]);
 	return 0;
 }

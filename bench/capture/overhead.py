@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT
 """What a capture costs: launches, and training steps of tests/gpu/train_big.py, with and without it.
 
-usage: overhead.py BUILD_DIR [--rounds N] [--train N]
-    --rounds N  alternating runs with and without for the launches (default 5)
-    --train N   the same for training steps (default 0: none): needs a GPU and PyTorch; about 20 s
-                a run after the first
+usage: overhead.py BUILD_DIR [--driver FOLDER] [--batches N] [--train N] [--steps N]
+    --driver FOLDER  where libcuda.so.1 is, if it is not the machine's: BUILD_DIR/softgpu, or
+                     BUILD_DIR/tests/shim, whose launches take no time
+    --batches N      pairs of batches of launches (default 401)
+    --train N        alternating runs with and without of training steps (default 0: none): needs a
+                     GPU and PyTorch; about 60 s, and 20 s a run
+    --steps N        of a run (default 200); the second half is looked at, when nothing is recorded
+                     any more
 """
 import argparse
-import glob
 import os
 import re
 import statistics
@@ -16,7 +19,6 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-KERNELS = os.path.join(ROOT, "tests/data/apps/a")
 
 
 def run(command, env):
@@ -38,47 +40,41 @@ def alternate(kernelab, rounds, command, env, read):
     return plain, captured
 
 
-def row(what, unit, plain, captured):
-    a, b = statistics.median(plain), statistics.median(captured)
-    spread = max(plain) - min(plain)
-    print(f"| {what} | {a:.1f} {unit} | {b:.1f} {unit} | {b - a:+.1f} {unit} ({100 * (b / a - 1):+.2f} %) "
-          f"| {spread:.1f} {unit} |")
+def launches(kernelab, build, driver, batches):
+    """Measured inside one process: see bench/capture/launch.c."""
+    env = {"LD_LIBRARY_PATH": driver} if driver else {}
+    with tempfile.TemporaryDirectory() as folder:
+        print(run([kernelab, "capture", "--device", "gpu", "--origin", "all", "--exclude", "^counted_",
+                   "-o", f"{folder}/out", "--", os.path.join(build, "bench/launch"), "--batches", str(batches)],
+                  env).stdout)
 
 
-def launches(kernelab, build, rounds):
-    cubin = next(path for path in sorted(glob.glob(f"{KERNELS}/*/cast_bf16.cubin")))
-    command = [os.path.join(build, "bench/launch"), cubin]
-    env = {"KERNELAB_CACHE_ROOTS": KERNELS}
-
-    def read(out):
-        return {name: float(ns) for name, ns in re.findall(r"^(\w+) ([\d.]+)$", out, re.M)}
-
-    plain, captured = alternate(kernelab, rounds, command, env, read)
-    for name, what in (("recorded", "launch of a kernel whose class is recorded already"),
-                       ("other", "launch of a kernel that is only counted")):
-        row(what, "ns", [p[name] for p in plain], [c[name] for c in captured])
-
-
-def steps(kernelab, rounds):
+def steps(kernelab, rounds, count):
     with tempfile.TemporaryDirectory() as caches:
         env = {"TRITON_CACHE_DIR": f"{caches}/triton", "TORCHINDUCTOR_CACHE_DIR": caches}
-        command = ["python3", os.path.join(ROOT, "tests/gpu/train_big.py"), "default", "40"]
-        run(command, env)  # fills the caches
+        command = ["python3", os.path.join(ROOT, "tests/gpu/train_big.py"), "default", str(count)]
+        run(command[:-1] + ["4"], env)  # fills the caches
 
         def read(out):
-            return float(re.search(r"median step ms ([\d.]+)", out)[1])
+            return float(re.search(r"later steps ms ([\d.]+)", out)[1])
 
         plain, captured = alternate(kernelab, rounds, command, env, read)
-    row("step of train_big.py, after everything is recorded", "ms", plain, captured)
+    a, b = statistics.median(plain), statistics.median(captured)
+    print(f"without {plain}\nwith    {captured}\n")
+    print("| what | without | with capture | difference | spread without | spread with |\n|---|---|---|---|---|---|")
+    print(f"| step of train_big.py, median of the later {count // 2} of {count}, median of {rounds} runs | {a:.3f} ms "
+          f"| {b:.3f} ms | {b - a:+.3f} ms ({100 * (b / a - 1):+.2f} %) | {max(plain) - min(plain):.3f} ms "
+          f"| {max(captured) - min(captured):.3f} ms |")
 
 
 parser = argparse.ArgumentParser()
 parser.add_argument("build")
-parser.add_argument("--rounds", type=int, default=5)
+parser.add_argument("--driver", default="")
+parser.add_argument("--batches", type=int, default=401)
 parser.add_argument("--train", type=int, default=0)
+parser.add_argument("--steps", type=int, default=200)
 options = parser.parse_args()
 kernelab = os.path.join(os.path.abspath(options.build), "tools/kernelab")
-print("| what | without | with capture | difference | spread without |\n|---|---|---|---|---|")
-launches(kernelab, os.path.abspath(options.build), options.rounds)
+launches(kernelab, os.path.abspath(options.build), options.driver, options.batches)
 if options.train:
-    steps(kernelab, options.train)
+    steps(kernelab, options.train, options.steps)

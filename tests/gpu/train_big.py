@@ -25,4 +25,4 @@ for k in range(steps):
     t0=time.time();o.zero_grad(set_to_none=True)
     with torch.autocast('cuda',dtype=torch.bfloat16):l=f(i,t)
     l.backward();st();torch.cuda.synchronize();ts.append(time.time()-t0)
-s=sorted(ts[3:]);print(mode,'loss',l.item(),'first',round(ts[0],2),'median step ms',round(s[len(s)//2]*1e3,2),'min',round(s[0]*1e3,2),'peak GiB',torch.cuda.max_memory_allocated()/2**30)
+s=sorted(ts[3:]);h=sorted(ts[len(ts)//2:]);print(mode,'loss',l.item(),'first',round(ts[0],2),'median step ms',round(s[len(s)//2]*1e3,2),'min',round(s[0]*1e3,2),'later steps ms',round(h[len(h)//2]*1e3,3),'peak GiB',torch.cuda.max_memory_allocated()/2**30)
