@@ -111,6 +111,9 @@
 	E(cuMemFree_v2, REQUIRED, CALLED)                                \
 	E(cuMemAllocHost_v2, REQUIRED, CALLED)                           \
 	E(cuMemFreeHost, REQUIRED, CALLED)                               \
+	E(cuMemHostRegister_v2, OPTIONAL, CALLED)                        \
+	E(cuMemHostUnregister, OPTIONAL, CALLED)                         \
+	E(cuMemHostGetDevicePointer_v2, OPTIONAL, CALLED)                \
 	E(cuMemGetAddressRange_v2, REQUIRED, CALLED)                     \
 	E(cuMemGetInfo_v2, REQUIRED, CALLED)                             \
 	E(cuPointerGetAttribute, REQUIRED, CALLED)                       \
@@ -141,6 +144,7 @@
 	E(cuStreamBeginCapture_v2, OPTIONAL, CALLED)                     \
 	E(cuStreamEndCapture, OPTIONAL, CALLED)                          \
 	E(cuStreamWaitEvent, REQUIRED, CALLED)                           \
+	E(cuStreamWriteValue32_v2, OPTIONAL, CALLED)                     \
 	E(cuThreadExchangeStreamCaptureMode, REQUIRED, CALLED)           \
 	E(cuEventCreate, REQUIRED, CALLED)                               \
 	E(cuEventRecord, REQUIRED, CALLED)                               \

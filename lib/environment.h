@@ -56,7 +56,7 @@
 	V(SOFTGPU_SEED, "KERNELAB_SOFTGPU_SEED",                                                  \
 	  "software device: permutes the order of blocks and warps; default 0, ascending")        \
 	V(SOFTGPU_FAULT, "KERNELAB_SOFTGPU_FAULT",                                                \
-	  "software device: ENTRY:N:RESULT or ENTRY:N:stall:SECONDS, comma-separated, for tests") \
+	  "software device: ENTRY:N:RESULT, :stall:SECONDS or :lose, comma-separated, for tests") \
 	V(SOFTGPU_QUOTA, "KERNELAB_SOFTGPU_QUOTA",                                                \
 	  "software device: warp instructions after which a launch times out; default no limit")
 

@@ -102,6 +102,9 @@
 	P(cuMemFree_v2, "cuMemFree", 3020)                                               \
 	P(cuMemAllocHost_v2, "cuMemAllocHost", 3020)                                     \
 	P(cuMemFreeHost, "cuMemFreeHost", 2000)                                          \
+	P(cuMemHostRegister_v2, "cuMemHostRegister", 6050)                               \
+	P(cuMemHostUnregister, "cuMemHostUnregister", 4000)                              \
+	P(cuMemHostGetDevicePointer_v2, "cuMemHostGetDevicePointer", 3020)               \
 	P(cuMemGetAddressRange_v2, "cuMemGetAddressRange", 3020)                         \
 	P(cuMemGetInfo_v2, "cuMemGetInfo", 3020)                                         \
 	P(cuPointerGetAttribute, "cuPointerGetAttribute", 4000)                          \
@@ -132,6 +135,7 @@
 	P(cuStreamBeginCapture_v2, "cuStreamBeginCapture", 10010)                        \
 	P(cuStreamEndCapture, "cuStreamEndCapture", 10000)                               \
 	P(cuStreamWaitEvent, "cuStreamWaitEvent", 3020)                                  \
+	P(cuStreamWriteValue32_v2, "cuStreamWriteValue32", 11070)                        \
 	P(cuThreadExchangeStreamCaptureMode, "cuThreadExchangeStreamCaptureMode", 10010) \
 	P(cuEventCreate, "cuEventCreate", 2000)                                          \
 	P(cuEventRecord, "cuEventRecord", 2000)                                          \

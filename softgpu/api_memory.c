@@ -2,6 +2,8 @@
 /* API: allocations, copies, what a pointer is. */
 #include "softgpu/device.h"
 
+#include <errno.h>
+
 #include "softgpu/backing.h"
 #include "softgpu/graph.h"
 #include "softgpu/log.h"
@@ -44,6 +46,46 @@ API cuMemFreeHost(void *p)
 {
 	API_SCOPE(NEED_LIVE);
 	return p ? api_errno(space_free((uint64_t)p, RANGE_PINNED)) : CUDA_SUCCESS;
+}
+
+/* Kernels reach it by the host's own address, with or without DEVICEMAP. */
+API cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags)
+{
+	API_SCOPE(NEED_LIVE);
+	if (!p || !bytesize ||
+	    Flags & ~(unsigned)(CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
+				CU_MEMHOSTREGISTER_READ_ONLY))
+		return CUDA_ERROR_INVALID_VALUE;
+	switch (space_register(p, bytesize, api.context->handle)) {
+	case 0:
+		return CUDA_SUCCESS;
+	case -EEXIST:
+		return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+	case -ENOMEM:
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	default:
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+}
+
+API cuMemHostUnregister(void *p)
+{
+	API_SCOPE(NEED_LIVE);
+	if (!p)
+		return CUDA_ERROR_INVALID_VALUE;
+	return space_free((uint64_t)p, RANGE_REGISTERED) ? CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED
+							 : CUDA_SUCCESS;
+}
+
+API cuMemHostGetDevicePointer_v2(CUdeviceptr *pdptr, void *p, unsigned int Flags)
+{
+	API_SCOPE(NEED_LIVE);
+	const struct range *r = space_range((uint64_t)p);
+
+	if (!pdptr || Flags || !r || (r->kind != RANGE_PINNED && r->kind != RANGE_REGISTERED))
+		return CUDA_ERROR_INVALID_VALUE;
+	*pdptr = (CUdeviceptr)p;
+	return CUDA_SUCCESS;
 }
 
 API cuMemGetInfo_v2(size_t *free, size_t *total)
@@ -96,14 +138,13 @@ static CUresult pointer_attribute(void *data, CUpointer_attribute attribute, uin
 		*(CUcontext *)data = (CUcontext)r->owner; /* NULL for VMM memory */
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-		*(unsigned *)data =
-			r->kind == RANGE_PINNED ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+		*(unsigned *)data = space_is_host(r) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
 		*(CUdeviceptr *)data = address;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-		if (r->kind != RANGE_PINNED)
+		if (!space_is_host(r))
 			return CUDA_ERROR_INVALID_VALUE;
 		*(void **)data = (void *)address;
 		return CUDA_SUCCESS;
@@ -207,7 +248,7 @@ static bool host_is_device(const void *p, size_t size)
 {
 	const struct range *r = space_range((uint64_t)p);
 
-	if (!r || r->kind == RANGE_PINNED)
+	if (!r || space_is_host(r))
 		return false;
 	return r->kind != RANGE_MAPPING || !backing_is_mapped(p, size);
 }

@@ -6,6 +6,7 @@
 
 #include "softgpu/graph.h"
 #include "softgpu/log.h"
+#include "softgpu/space.h"
 #include "softgpu/stream.h"
 
 #define EVENT_FLAGS (CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS)
@@ -85,6 +86,24 @@ API cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
 	if (!stream_valid(hStream, api.context->handle) || !event_get(hEvent))
 		return CUDA_ERROR_INVALID_HANDLE;
 	return graph_capture_refuse(hStream); /* captures that fork are not supported */
+}
+
+/* The value is there when the call returns, as all work before it. */
+API cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned int flags)
+{
+	API_SCOPE(NEED_LIVE);
+	const struct range *r = space_range(addr);
+
+	if (flags & ~(unsigned)CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER || addr % 4)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!stream_valid(stream, api.context->handle))
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (graph_capturing(stream))
+		return graph_capture_refuse(stream);
+	if (!r || addr - r->base > r->size - 4)
+		return CUDA_ERROR_INVALID_VALUE;
+	__atomic_store_n((uint32_t *)(r->host + (addr - r->base)), value, __ATOMIC_RELEASE);
+	return CUDA_SUCCESS;
 }
 
 API cuEventCreate(CUevent *phEvent, unsigned int Flags)

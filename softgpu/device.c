@@ -128,11 +128,12 @@ CUresult device_init(void)
 
 struct api_scope api_enter(enum api_need need, const char *entry)
 {
-	struct api_scope scope = {fault_take(entry), NULL};
+	struct api_scope scope = {0};
 	CUcontext current;
 
+	scope.result = fault_take(entry, &scope.lose);
 	pthread_mutex_lock(&lock);
-	if (scope.result != CUDA_SUCCESS)
+	if (scope.result != CUDA_SUCCESS || scope.lose)
 		return scope;
 	if (!initialised || forked) {
 		scope.result = CUDA_ERROR_NOT_INITIALIZED;

@@ -50,6 +50,7 @@ enum api_need {
 
 struct api_scope {
 	CUresult result; /* CUDA_SUCCESS: go on; else what the call returns */
+	bool lose;       /* it returns CUDA_SUCCESS without doing anything */
 	struct context *context;
 };
 
@@ -63,7 +64,7 @@ void api_leave(struct api_scope *scope);
 /* First line of an entry: `api` names the scope, and what is needed holds behind it. */
 #define API_SCOPE(need)                                                                       \
 	__attribute__((cleanup(api_leave))) struct api_scope api = api_enter(need, __func__); \
-	if (api.result != CUDA_SUCCESS)                                                       \
+	if (api.result != CUDA_SUCCESS || api.lose)                                           \
 	return api.result
 
 /* A function of libcuda.so.1. */

@@ -18,7 +18,8 @@ struct fault {
 	const char *entry;
 	unsigned long number; /* from 1 */
 	bool onwards;
-	CUresult result; /* CUDA_SUCCESS: stalls */
+	CUresult result; /* CUDA_SUCCESS: stalls or is lost */
+	bool lose;
 	double seconds;
 	atomic_ulong calls;
 };
@@ -71,6 +72,9 @@ static bool parse_effect(const char *text, const char *seconds, struct fault *f)
 		f->seconds = seconds ? strtod(seconds, &end) : 0;
 		return seconds && end != seconds && !*end && f->seconds > 0 && f->seconds < 3600;
 	}
+	f->lose = !strcmp(text, "lose");
+	if (f->lose)
+		return !seconds;
 	value = strtol(text, &end, 10);
 	f->result = (CUresult)value;
 	return !seconds && end != text && !*end && value > 0 && value < 1000;
@@ -98,7 +102,8 @@ bool fault_read(void)
 
 		if (count == FAULTS_MAX || !whole || !parse(item, &faults[count])) {
 			softgpu_log(SOFTGPU_LOG_ERROR,
-				    "%s: '%s' is not ENTRY:N:RESULT or ENTRY:N:stall:SECONDS",
+				    "%s: '%s' is not ENTRY:N:RESULT, ENTRY:N:stall:SECONDS or "
+				    "ENTRY:N:lose",
 				    environment_name(ENVIRONMENT_SOFTGPU_FAULT),
 				    whole ? whole : "");
 			count = 0;
@@ -109,8 +114,9 @@ bool fault_read(void)
 	return true;
 }
 
-CUresult fault_take(const char *entry)
+CUresult fault_take(const char *entry, bool *lose)
 {
+	*lose = false;
 	for (size_t i = 0; i < count; i++) {
 		struct fault *f = &faults[i];
 		unsigned long call;
@@ -123,6 +129,10 @@ CUresult fault_take(const char *entry)
 		softgpu_log(SOFTGPU_LOG_INFO, "call %lu of %s: fault on request", call, entry);
 		if (f->result != CUDA_SUCCESS)
 			return f->result;
+		if (f->lose) {
+			*lose = true;
+			return CUDA_SUCCESS;
+		}
 		nanosleep(
 			&(struct timespec){(time_t)f->seconds,
 					   (long)((f->seconds - (double)(time_t)f->seconds) * 1e9)},

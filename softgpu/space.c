@@ -325,6 +325,33 @@ int space_allocate_pinned(void **host, uint64_t size, uint64_t owner)
 	return 0;
 }
 
+int space_register(void *host, uint64_t size, uint64_t owner)
+{
+	struct block b = {.base = (uint64_t)host, .kind = BLOCK_REGISTERED, .host = host};
+	struct range r = {.base = (uint64_t)host,
+			  .size = size,
+			  .host = host,
+			  .kind = RANGE_REGISTERED,
+			  .accessible = true,
+			  .owner = owner};
+	size_t i = range_index(r.base);
+
+	if (r.base > SPACE_ADDRESS_END || size > SPACE_ADDRESS_END - r.base)
+		return -EINVAL;
+	if (i < space.range_count && space.ranges[i].base < r.base + size)
+		return space_is_host(&space.ranges[i]) ? -EEXIST : -EINVAL;
+	b.size = size;
+	if (!block_fits(b.base, b.size))
+		return -EINVAL;
+	if (block_insert(&b))
+		return -ENOMEM;
+	if (range_insert(r)) {
+		block_remove(block_find(r.base));
+		return -ENOMEM;
+	}
+	return 0;
+}
+
 static void range_free(struct range *r)
 {
 	struct block *b = block_find(r->base);
@@ -334,6 +361,8 @@ static void range_free(struct range *r)
 		return;
 	if (b->kind == BLOCK_PINNED) {
 		munmap(b->host, b->size);
+		block_remove(b);
+	} else if (b->kind == BLOCK_REGISTERED) {
 		block_remove(b);
 	} else if (b->kind != BLOCK_RESERVATION) {
 		block_drop(b);

@@ -21,7 +21,7 @@
 #define SPACE_ALLOCATION_ALIGN 512u
 #define SPACE_ADDRESS_END      (UINT64_C(1) << 47)
 
-enum block_kind { BLOCK_SMALL, BLOCK_LARGE, BLOCK_RESERVATION, BLOCK_PINNED };
+enum block_kind { BLOCK_SMALL, BLOCK_LARGE, BLOCK_RESERVATION, BLOCK_PINNED, BLOCK_REGISTERED };
 
 struct block {
 	uint64_t base, size;
@@ -34,7 +34,8 @@ enum range_kind {
 	RANGE_ALLOCATION, /* space_allocate for the program */
 	RANGE_GLOBAL,     /* space_allocate for a module */
 	RANGE_MAPPING,    /* space_map */
-	RANGE_PINNED      /* space_allocate_pinned: host memory that kernels reach */
+	RANGE_PINNED,     /* space_allocate_pinned: host memory that kernels reach */
+	RANGE_REGISTERED  /* space_register: the same in the program's own memory */
 };
 
 /* Memory without an address: what cuMemCreate makes. Freed with its last reference. */
@@ -67,6 +68,11 @@ int space_allocate(uint64_t *address, uint64_t size, uint64_t align, enum range_
 		   uint64_t owner);
 /* Host memory of the same address on both sides. */
 int space_allocate_pinned(void **host, uint64_t size, uint64_t owner);
+/*
+ * Makes the program's memory of that address the device's too. 0; -EEXIST part of it is already;
+ * -EINVAL the device uses these addresses for something else; -ENOMEM.
+ */
+int space_register(void *host, uint64_t size, uint64_t owner);
 /* Frees the range of that kind that begins at address. 0; -EINVAL. */
 int space_free(uint64_t address, enum range_kind kind);
 /* Frees all ranges of an owner (a context that ends). */
@@ -75,6 +81,11 @@ void space_free_owner(uint64_t owner);
 /* The range, or the block, that holds an address; NULL. Valid until the next change. */
 const struct range *space_range(uint64_t address);
 const struct block *space_block(uint64_t address);
+/* A range of host memory: pinned or registered. */
+static inline bool space_is_host(const struct range *r)
+{
+	return r->kind == RANGE_PINNED || r->kind == RANGE_REGISTERED;
+}
 
 /*
  * Reserves addresses without memory. size is a multiple of SPACE_GRANULE. A hint is honoured if it

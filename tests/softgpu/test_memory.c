@@ -2,6 +2,7 @@
 /* The software device's memory through the API: contents, bounds, addresses, reservations. */
 #include "tests/softgpu/client.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define GRANULE   ((size_t)2 << 20)
@@ -130,6 +131,36 @@ static void pinned_memory_is_both(void **state)
 	must(cu.cuMemFree_v2(p));
 }
 
+/* The program's own memory, and a value that a stream writes into it. */
+static void registered_memory_is_both(void **state)
+{
+	CUdeviceptr p = client_allocate(4096), seen;
+	uint32_t *host = aligned_alloc(4096, 8192);
+	uint64_t free_before, free_after, total;
+
+	must(cu.cuMemGetInfo_v2(&free_before, &total));
+	expect(CUDA_ERROR_INVALID_VALUE, cu.cuMemHostGetDevicePointer_v2(&seen, host, 0));
+	must(cu.cuMemHostRegister_v2(host, 4096, CU_MEMHOSTREGISTER_DEVICEMAP));
+	expect(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, cu.cuMemHostRegister_v2(host, 8192, 0));
+	must(cu.cuMemGetInfo_v2(&free_after, &total));
+	assert_int_equal(free_before, free_after);
+	must(cu.cuMemHostGetDevicePointer_v2(&seen, &host[4], 0));
+	must(cu.cuMemsetD8_v2(p, 9, 4096));
+	must(cu.cuMemcpyDtoHAsync_v2(host, p, 4096, NULL));
+	must(cu.cuStreamWriteValue32_v2(NULL, seen, 77, CU_STREAM_WRITE_VALUE_DEFAULT));
+	assert_int_equal(host[3], 0x09090909);
+	assert_int_equal(host[4], 77);
+	must(cu.cuStreamWriteValue32_v2(NULL, p + 4092, 5, 0));
+	expect(CUDA_ERROR_INVALID_VALUE, cu.cuStreamWriteValue32_v2(NULL, seen + 2, 1, 0));
+	expect(CUDA_ERROR_INVALID_VALUE, cu.cuStreamWriteValue32_v2(NULL, p + 4096, 5, 0));
+	must(cu.cuMemHostUnregister(host));
+	expect(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, cu.cuMemHostUnregister(host));
+	expect(CUDA_ERROR_INVALID_VALUE, cu.cuMemHostGetDevicePointer_v2(&seen, host, 0));
+	assert_int_equal(host[4], 77);
+	must(cu.cuMemFree_v2(p));
+	free(host);
+}
+
 /* ---- reservations ---- */
 
 static CUmemGenericAllocationHandle make_chunk(size_t size)
@@ -249,6 +280,7 @@ int main(void)
 		cmocka_unit_test(bounds_are_exact),
 		cmocka_unit_test(memory_is_counted),
 		cmocka_unit_test(pinned_memory_is_both),
+		cmocka_unit_test(registered_memory_is_both),
 		cmocka_unit_test(hints_are_honoured_where_free),
 		cmocka_unit_test(allocations_avoid_reservations),
 		cmocka_unit_test(chunks_are_one_memory),
