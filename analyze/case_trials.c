@@ -61,6 +61,9 @@ static void sort_pairs(const struct result_case *c, struct trials *t)
 		} else if (a->kind == TRIAL_PERTURBED) {
 			t->moved[SIDE_A][t->moved_count] = a;
 			t->moved[SIDE_B][t->moved_count++] = b;
+		} else if (a->kind == TRIAL_SCALED && !(a->step > 0)) {
+			t->scaled[SIDE_A][t->scaled_count] = a;
+			t->scaled[SIDE_B][t->scaled_count++] = b;
 		} else if (a->kind == TRIAL_EXACT_INTEGER) {
 			t->exact[SIDE_A] = a;
 			t->exact[SIDE_B] = b;
@@ -73,7 +76,7 @@ static void sort_pairs(const struct result_case *c, struct trials *t)
 
 int trials_sort(const struct result_case *c, struct trials *t)
 {
-	const struct record_trial **p = calloc(c->trial_count ? 6 * c->trial_count : 1, sizeof(*p));
+	const struct record_trial **p = calloc(c->trial_count ? 8 * c->trial_count : 1, sizeof(*p));
 
 	if (!p)
 		return -ENOMEM;
@@ -82,6 +85,7 @@ int trials_sort(const struct result_case *c, struct trials *t)
 		t->repeats[s] = p + s * c->trial_count;
 		t->poisons[s] = p + (2 + s) * c->trial_count;
 		t->moved[s] = p + (4 + s) * c->trial_count;
+		t->scaled[s] = p + (6 + s) * c->trial_count;
 	}
 	for (size_t i = 0; i < c->trial_count; i++) {
 		const struct record_trial *x = c->trials[i];

@@ -5,137 +5,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "analyze/case_trials.h"
 #include "analyze/noise_judge.h"
 #include "analyze/shape.h"
+#include "analyze/valid.h"
 #include "lib/base.h"
-
-static const char *text_or(const char *text, const char *other)
-{
-	return text && *text ? text : other;
-}
-
-static const char *output_name(const struct record_family *f, const struct record_extent *e)
-{
-	if (!e->arg || e->arg > f->args.count)
-		return "?";
-	return text_or(f->args.items[e->arg - 1].name, "?");
-}
-
-static const char *address_name(const struct record_family *f, const struct record_case *c,
-				uint64_t address)
-{
-	for (size_t i = 0; i < c->extents.count; i++) {
-		const struct record_extent *e = &c->extents.items[i];
-
-		if (address - e->address < e->size)
-			return output_name(f, e);
-	}
-	return "?";
-}
-
-__attribute__((format(printf, 4, 5))) static void found(struct outcome *o, const char *tag,
-							double severity, const char *format, ...)
-{
-	va_list args;
-
-	*o = (struct outcome){.bucket = 3, .rule = RULE_VALID, .tag = tag, .severity = severity};
-	va_start(args, format);
-	vsnprintf(o->evidence, sizeof(o->evidence), format, args);
-	va_end(args);
-}
-
-__attribute__((format(printf, 2, 3))) static void untested(struct outcome *o, const char *format,
-							   ...)
-{
-	va_list args;
-
-	*o = (struct outcome){.rule = RULE_UNPROVEN};
-	va_start(args, format);
-	vsnprintf(o->evidence, sizeof(o->evidence), format, args);
-	va_end(args);
-}
-
-/* Greatest stray_bytes of a side over the trials that ran. */
-static const struct record_trial *stray_trial(const struct result_case *c, uint32_t side)
-{
-	const struct record_trial *worst = NULL;
-
-	for (size_t i = 0; i < c->trial_count; i++) {
-		const struct record_trial *t = c->trials[i];
-
-		if (t->side == side && t->status == TRIAL_STATUS_OK && t->stray_bytes &&
-		    (!worst || t->stray_bytes > worst->stray_bytes))
-			worst = t;
-	}
-	return worst;
-}
-
-/* Conditions without which the case says nothing about B. True if it does. */
-static bool case_testable(const struct result_case *c, const struct trials *t, struct outcome *o)
-{
-	const struct record_trial *a = t->failed[SIDE_A];
-
-	if (c->record->fidelity != FIDELITY_FAITHFUL &&
-	    c->record->fidelity != FIDELITY_NONDETERMINISTIC)
-		untested(o, "replay of the recorded kernel is %s: %s",
-			 fidelity_name(c->record->fidelity),
-			 text_or(c->record->fidelity_reason, "no reason given"));
-	else if (a)
-		untested(o, "A fails itself: %s (%s)", trial_status_name(a->status),
-			 text_or(a->reason, "no reason given"));
-	else if (!t->repeat_count[SIDE_A])
-		untested(o, "A was not run");
-	else if (!t->repeat_count[SIDE_B] && !t->failed[SIDE_B])
-		untested(o, "B was not run");
-	else if (!c->record->extents.count && !t->failed[SIDE_B] && !stray_trial(c, SIDE_B))
-		untested(o, "A writes nothing that was seen");
-	else
-		return true;
-	return false;
-}
-
-/* Rule 0: failures, unwritten elements, writes outside; the step of the whole launch. */
-static struct step rule_valid(const struct record_family *f, const struct result_case *c,
-			      const struct trials *t, struct outcome *o)
-{
-	const struct record_trial *b = t->failed[SIDE_B], *worst = NULL;
-
-	if (b) {
-		found(o, trial_status_name(b->status), 4,
-		      "B ends with a %s where A runs through (%s trial %" PRIu32 "): %s",
-		      trial_status_name(b->status), trial_kind_name(b->kind), b->index,
-		      text_or(b->reason, "no reason given"));
-		return step_of(1, 0, "a trial of B failed where A runs through");
-	}
-	for (uint32_t i = 0; i < t->poison_count; i++) {
-		b = t->poisons[SIDE_B][i];
-		if (b->unwritten_bytes > t->poisons[SIDE_A][i]->unwritten_bytes &&
-		    !t->poisons[SIDE_A][i]->unwritten_bytes &&
-		    (!worst || b->unwritten_bytes > worst->unwritten_bytes))
-			worst = b;
-	}
-	if (worst) {
-		found(o, "unwritten", 3,
-		      "B leaves %" PRIu64 " bytes unwritten that A writes, first at 0x%" PRIx64
-		      " (output %s)",
-		      worst->unwritten_bytes, worst->unwritten_address,
-		      address_name(f, c->record, worst->unwritten_address));
-		return step_of((double)worst->unwritten_bytes, 0, "bytes that B leaves unwritten");
-	}
-	worst = stray_trial(c, SIDE_B);
-	if (worst && !stray_trial(c, SIDE_A)) {
-		found(o, "writes outside", 2,
-		      "B changes %" PRIu64 " bytes outside A's outputs, first at 0x%" PRIx64,
-		      worst->stray_bytes, worst->stray_address);
-		return step_of((double)worst->stray_bytes, 0,
-			       "bytes that B changes outside A's outputs");
-	}
-	return step_of(0, 0, t->poison_count ? NULL : "no poisoned pair of trials counted");
-}
 
 /* One output under judgement. */
 struct job {
@@ -154,7 +30,14 @@ struct job {
 	struct noise_pair *figures; /* a duo each */
 };
 
-enum purpose { PURPOSE_PLAIN, PURPOSE_POISON, PURPOSE_MOVED, PURPOSE_CHAIN, PURPOSE_EXACT };
+enum purpose {
+	PURPOSE_PLAIN,
+	PURPOSE_POISON,
+	PURPOSE_MOVED,
+	PURPOSE_CHAIN,
+	PURPOSE_EXACT,
+	PURPOSE_SCALED
+};
 
 /* A pair of trials to be compared. */
 struct duo {
@@ -196,7 +79,8 @@ static uint32_t repeats_different(const struct trials *t, uint32_t side, size_t 
 	return n;
 }
 
-static const char *inputs_of(enum purpose p)
+/* The text of a scaled pair is kept in `text`. */
+static const char *inputs_of(const struct duo *d, char *text, size_t size)
 {
 	static const char *const texts[] = {
 		[PURPOSE_PLAIN] = "recorded inputs",
@@ -206,7 +90,11 @@ static const char *inputs_of(enum purpose p)
 		[PURPOSE_EXACT] = "integer inputs",
 	};
 
-	return texts[p];
+	if (d->purpose != PURPOSE_SCALED)
+		return texts[d->purpose];
+	snprintf(text, size, "inputs times 2^%d%s", ilogb(d->a->scale),
+		 d->a->zeroed ? ", in-place state at zero" : "");
+	return text;
 }
 
 /* True where numbers differ and the class of none: what rules 5 to 8 are about. */
@@ -221,13 +109,14 @@ static void judge_noise(const struct job *j, size_t index, const struct metrics 
 {
 	const struct noise_pair *p = &j->figures[index];
 	enum purpose purpose = j->duos[index].purpose;
+	char text[64];
 	struct noise_case c = {.input = &j->input,
 			       .noise = &j->noise,
 			       .pair = p,
 			       .plain = purpose <= PURPOSE_POISON,
 			       .pooled = p->compared,
 			       .pooled_flips = p->flips,
-			       .inputs = inputs_of(purpose)};
+			       .inputs = inputs_of(&j->duos[index], text, sizeof(text))};
 
 	/* small outputs: the perturbed pairs are more of the same */
 	for (size_t i = 0; j->noise.elements <= NOISE_FEW && i < j->duo_count; i++) {
@@ -347,7 +236,7 @@ static bool same_extent(const struct record_case *x, const struct record_case *y
 
 /* Another config's launch on the same inputs, with an ok trial of A of that kind; or NULL. */
 static const struct record_trial *sibling_trial(const struct job *j, const struct result_case *c,
-						uint32_t kind)
+						uint32_t kind, uint32_t index)
 {
 	const struct record_trial *t;
 
@@ -357,12 +246,12 @@ static const struct record_trial *sibling_trial(const struct job *j, const struc
 	    (c->record->fidelity != FIDELITY_FAITHFUL &&
 	     c->record->fidelity != FIDELITY_NONDETERMINISTIC))
 		return NULL;
-	t = trials_find(c, SIDE_A, kind, 0);
+	t = trials_find(c, SIDE_A, kind, index);
 	return t && t->status == TRIAL_STATUS_OK ? t : NULL;
 }
 
 /* Calls for each sibling; ends where it returns false. */
-static void for_siblings(const struct job *j, uint32_t kind,
+static void for_siblings(const struct job *j, uint32_t kind, uint32_t index,
 			 bool (*call)(void *data, const struct record_content *c), void *data)
 {
 	for (size_t i = 0; i < j->result->config_count; i++) {
@@ -371,7 +260,8 @@ static void for_siblings(const struct job *j, uint32_t kind,
 		if (other == j->config || other->family != j->config->family)
 			continue;
 		for (size_t k = 0; k < other->case_count; k++) {
-			const struct record_trial *t = sibling_trial(j, &other->cases[k], kind);
+			const struct record_trial *t =
+				sibling_trial(j, &other->cases[k], kind, index);
 
 			if (!t)
 				continue;
@@ -403,10 +293,14 @@ static bool compare_exact(void *data, const struct record_content *c)
 	return !a->broken;
 }
 
-/* What rules 5 to 8 need; input.moved_count stays 0 where some of it is missing. */
-static void gather_noise(struct job *j, const struct output_verdict *v)
+/*
+ * What rules 5 to 8 need around one run of A: perturbed runs of A there, and its configs' trials of
+ * the same kind and index. input.moved_count stays 0 where some of it is missing.
+ */
+static void gather_noise(struct job *j, const struct output_verdict *v,
+			 const struct record_trial *plain, const struct record_trial *const *moved,
+			 uint32_t moved_count)
 {
-	const struct trials *t = j->trials;
 	struct noise_input *in = &j->input;
 	struct shape shape;
 
@@ -414,23 +308,30 @@ static void gather_noise(struct job *j, const struct output_verdict *v)
 				   .extent = v->extent,
 				   .dtype = v->dtype,
 				   .u = v->extent->roundoff,
-				   .plain = content_of(t->repeats[SIDE_A][0], j->extent)};
-	if (!dtype_is_float(v->dtype) || t->moved_count < 2 || !(t->moved[SIDE_A][0]->step > 0))
+				   .plain = content_of(plain, j->extent)};
+	if (!dtype_is_float(v->dtype) || moved_count < 2 || !(moved[0]->step > 0))
 		return;
 	if (!(in->u > 0))
 		in->u = v->dtype == DTYPE_F64 ? 0x1p-53 : 0x1p-24;
-	in->h = t->moved[SIDE_A][0]->step;
-	for (; in->moved_count < t->moved_count && in->moved_count < NOISE_MOVED; in->moved_count++)
-		in->moved[in->moved_count] =
-			content_of(t->moved[SIDE_A][in->moved_count], j->extent);
-	for_siblings(j, TRIAL_REPEAT, add_other, in);
-	for (uint32_t i = 1; j->a_count && i < t->repeat_count[SIDE_A]; i++)
-		if (in->other_count < NOISE_OTHERS)
-			add_other(in, content_of(t->repeats[SIDE_A][i], j->extent));
+	in->h = moved[0]->step;
+	for (; in->moved_count < moved_count && in->moved_count < NOISE_MOVED; in->moved_count++)
+		in->moved[in->moved_count] = content_of(moved[in->moved_count], j->extent);
+	for_siblings(j, plain->kind, plain->index, add_other, in);
 	shape_infer(j->test_case->record, j->config->record->options,
 		    v->extent->size / dtype_bytes(v->dtype), &shape);
 	if (shape.rows > 1 && shape.rows * shape.columns == v->extent->size / dtype_bytes(v->dtype))
 		in->columns = shape.columns;
+}
+
+/* Around the recorded inputs; where A varies its repeats are legitimate results too. */
+static void gather_recorded(struct job *j, const struct output_verdict *v)
+{
+	const struct trials *t = j->trials;
+
+	gather_noise(j, v, t->repeats[SIDE_A][0], t->moved[SIDE_A], t->moved_count);
+	for (uint32_t i = 1; j->input.moved_count && j->a_count && i < t->repeat_count[SIDE_A]; i++)
+		if (j->input.other_count < NOISE_OTHERS)
+			add_other(&j->input, content_of(t->repeats[SIDE_A][i], j->extent));
 }
 
 /* Figures of all pairs, if any of them differs. */
@@ -479,6 +380,39 @@ static void note_missing(const struct job *j, struct chain *chain)
 		chain->steps[rules[i]] = (struct step){.note = void_reason(j, TRIAL_PERTURBED)};
 }
 
+/* Each scaled pair by the noise floor at its own point. */
+static int compare_scaled(struct job *j, struct output_verdict *v, struct error *err)
+{
+	const struct trials *t = j->trials;
+	const struct noise_input recorded = j->input;
+	int e = 0;
+
+	for (uint32_t i = 0; !e && i < t->scaled_count; i++) {
+		const struct record_trial *a = t->scaled[SIDE_A][i], *moved[NOISE_MOVED];
+		uint32_t count = 0;
+
+		if (contents_equal(content_of(a, j->extent),
+				   content_of(t->scaled[SIDE_B][i], j->extent)))
+			continue;
+		while (count < NOISE_MOVED) {
+			const struct record_trial *m = trials_find(
+				j->test_case, SIDE_A, TRIAL_SCALED, a->index + 1 + count);
+
+			if (!m || m->status != TRIAL_STATUS_OK || !(m->step > 0))
+				break;
+			moved[count++] = m;
+		}
+		j->duo_count = 0;
+		add_duo(j, a, t->scaled[SIDE_B][i], PURPOSE_SCALED);
+		gather_noise(j, v, a, moved, count);
+		e = measure_noise(j, err);
+		if (!e)
+			e = compare_pair(j, 0, v, err);
+	}
+	j->input = recorded;
+	return e;
+}
+
 static int compare_trials(struct job *j, bool poison, struct output_verdict *v, struct error *err)
 {
 	const struct trials *t = j->trials;
@@ -486,15 +420,17 @@ static int compare_trials(struct job *j, bool poison, struct output_verdict *v, 
 	int e;
 
 	list_duos(j, poison);
-	gather_noise(j, v);
+	gather_recorded(j, v);
 	note_missing(j, &v->chain);
 	e = measure_noise(j, err);
 	for (size_t i = 0; !e && i < j->duo_count; i++)
 		e = compare_pair(j, i, v, err);
+	if (!e)
+		e = compare_scaled(j, v, err);
 	if (e || !t->exact[SIDE_A])
 		return e;
 	agreement.own = content_of(t->exact[SIDE_A], j->extent);
-	for_siblings(j, TRIAL_EXACT_INTEGER, compare_exact, &agreement);
+	for_siblings(j, TRIAL_EXACT_INTEGER, 0, compare_exact, &agreement);
 	if (agreement.broken) {
 		v->chain.steps[RULE_EXACT] =
 			(struct step){.note = "A's own configs disagree on integer inputs"};
@@ -544,8 +480,8 @@ static void judge_trials(const struct job *j, bool poison, struct output_verdict
 	v->chain.steps[RULE_DETERMINISM] = ask_determinism(t, j->a_count > 0, different);
 	if (poison && !j->a_count && !different && !poisons_equal(t, SIDE_B, j->extent)) {
 		v->chain.steps[RULE_VALID] = step_of(1, 0, "B's result depends on poison");
-		found(&v->outcome, "depends on poison", 1,
-		      "B's result depends on what the output held before, A's does not");
+		valid_found(&v->outcome, "depends on poison", 1,
+			    "B's result depends on what the output held before, A's does not");
 		return;
 	}
 	if (!j->a_count && different) {
@@ -648,7 +584,7 @@ static int decide_outputs(const struct result *r, const struct result_config *co
 		int e;
 
 		o->extent = &c->extents.items[i];
-		o->name = output_name(config->family, o->extent);
+		o->name = valid_output_name(config->family, o->extent);
 		o->dtype = contents_dtype(o->extent, &o->note);
 		o->chain.steps[RULE_VALID] = v->chain.steps[RULE_VALID];
 		j.extent = i;
@@ -748,8 +684,8 @@ int case_decide(const struct result *r, const struct result_config *config,
 		free(t.memory);
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	}
-	if (case_testable(c, &t, &v->outcome)) {
-		v->chain.steps[RULE_VALID] = rule_valid(config->family, c, &t, &v->outcome);
+	if (valid_testable(c, &t, &v->outcome)) {
+		v->chain.steps[RULE_VALID] = valid_judge(config->family, c, &t, &v->outcome);
 		e = decide_outputs(r, config, c, &t, buffers, v, err);
 		take_worst(v, &t);
 		mark_unexecuted(r, config->record, v);

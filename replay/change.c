@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Changed inputs: float elements moved by a small relative step, or replaced by small integers. */
+/* Changed inputs: float elements moved by a small step, scaled, or replaced by small integers. */
 #include "replay/change.h"
 
 #include <errno.h>
@@ -177,10 +177,57 @@ static inline uint64_t small_integer(const struct layout *f, uint64_t index, uin
 	return ((uint64_t)(e + f->bias) << f->mantissa) | ((v ^ (1ull << e)) << f->mantissa >> e);
 }
 
-/* Elements of one input that lie wholly within the chunk [address, address + CHUNK_BYTES). */
-static void change_input(const struct change *c, const struct float_input *x, uint64_t address,
-			 const uint64_t *keep, uint8_t *data)
+/* Times 2^e; masks, infinities and NaN stay, as in moved(). */
+static inline uint64_t scaled(const struct layout *f, uint64_t bits, int e)
 {
+	uint64_t sign = sign_bit(f), magnitude = bits & (sign - 1), one = 1ull << f->mantissa;
+	uint64_t s, half;
+	int64_t exponent;
+
+	if (!magnitude || magnitude >= f->greatest || f->bytes == 1)
+		return bits;
+	s = magnitude & (one - 1);
+	exponent = (int64_t)(magnitude >> f->mantissa);
+	if (exponent)
+		s |= one;
+	else
+		exponent = 1;
+	for (; s < one; s <<= 1)
+		exponent--;
+	exponent += e;
+	if (exponent > (int64_t)(f->greatest >> f->mantissa))
+		return (bits & sign) | f->greatest;
+	if (exponent >= 1)
+		return (bits & sign) | ((uint64_t)exponent << f->mantissa) | (s & (one - 1));
+	if (1 - exponent > f->mantissa + 1)
+		return bits & sign;
+	half = 1ull << -exponent; /* of the 1 - exponent bits that go */
+	magnitude = s >> (1 - exponent);
+	s &= 2 * half - 1;
+	return (bits & sign) | (magnitude + (s > half || (s == half && (magnitude & 1))));
+}
+
+static inline uint64_t changed(const struct change *c, const struct layout *f, uint64_t bits,
+			       uint64_t index)
+{
+	switch (c->kind) {
+	case CHANGE_PERTURB:
+		return moved(f, bits, c->step, c->seed);
+	case CHANGE_INTEGERS:
+		return small_integer(f, index, c->seed);
+	case CHANGE_SCALE:
+		bits = scaled(f, bits, c->exponent);
+		return c->step > 0 ? moved(f, bits, c->step, c->seed) : bits;
+	}
+	return bits;
+}
+
+/* Elements of one input that lie wholly within the chunk [address, address + CHUNK_BYTES). */
+static void change_input(const struct change *c, const struct float_input *x, size_t chunk,
+			 uint64_t address, uint8_t *data)
+{
+	const uint64_t *keep = c->keep ? c->keep->words[chunk] : NULL;
+	const uint64_t *zero = c->zero ? c->zero->words[chunk] : NULL;
 	const struct layout *f = layout_of(x->dtype);
 	uint64_t first = x->base, end = x->base + x->size;
 
@@ -193,9 +240,10 @@ static void change_input(const struct change *c, const struct float_input *x, ui
 
 		if (keep && keep[offset / 64] >> offset % 64 & 1)
 			continue;
-		bits = c->kind == CHANGE_PERTURB
-			       ? moved(f, load(f, data + offset), c->step, c->seed)
-			       : small_integer(f, (at - x->origin) / f->bytes, c->seed);
+		if (zero && zero[offset / 64] >> offset % 64 & 1)
+			bits = 0;
+		else
+			bits = changed(c, f, load(f, data + offset), (at - x->origin) / f->bytes);
 		memcpy(data + offset, &bits, f->bytes);
 	}
 }
@@ -232,7 +280,7 @@ bool change_chunk(const struct change *c, size_t chunk, uint64_t address, uint8_
 
 		if (x->base >= address + CHUNK_BYTES)
 			break;
-		change_input(c, x, address, c->keep ? c->keep->words[chunk] : NULL, data);
+		change_input(c, x, chunk, address, data);
 		any = true;
 	}
 	return any;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Changed inputs: float elements moved by a small relative step, or replaced by small integers. */
+/* Changed inputs: float elements moved by a small step, scaled, or replaced by small integers. */
 #ifndef REPLAY_CHANGE_H
 #define REPLAY_CHANGE_H
 
@@ -12,7 +12,7 @@
 
 #define CHANGE_INTEGER_MAX 7 /* exact in every float type there is */
 
-enum change_kind { CHANGE_PERTURB, CHANGE_INTEGERS };
+enum change_kind { CHANGE_PERTURB, CHANGE_INTEGERS, CHANGE_SCALE };
 
 /* Memory that a launch may read as floats. */
 struct float_input {
@@ -45,8 +45,10 @@ struct change {
 	enum change_kind kind;
 	const struct float_inputs *inputs;
 	const struct byteset *keep; /* bytes that stay: what the launch only writes; or NULL */
-	double step;                /* CHANGE_PERTURB: relative */
+	double step;                /* CHANGE_PERTURB, CHANGE_SCALE: relative */
 	uint64_t seed;
+	int exponent;               /* CHANGE_SCALE: times 2^exponent */
+	const struct byteset *zero; /* CHANGE_SCALE: bytes that become zero; or NULL */
 };
 
 /*
@@ -55,7 +57,10 @@ struct change {
  * neighbours with the probability that makes the mean step exact; direction and rounding are a hash
  * of value and seed, so that equal values move together. Zeros, NaN, infinities and the greatest
  * finite values (masks) stay. CHANGE_INTEGERS: each becomes an integer of 0 … CHANGE_INTEGER_MAX, a
- * hash of its index and the seed. True if anything lies in the chunk that is to be changed.
+ * hash of its index and the seed. CHANGE_SCALE: each is multiplied by 2^exponent, rounded to the
+ * nearest where it becomes a denormal, and at most the greatest finite value; then moved as above.
+ * Types of 8 bits are not multiplied: their whole range is too small for it. True if anything lies
+ * in the chunk that is to be changed.
  */
 bool change_chunk(const struct change *c, size_t chunk, uint64_t address, uint8_t *data);
 

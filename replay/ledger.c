@@ -363,6 +363,8 @@ int ledger_trial(struct ledger *r, struct open_case *c, struct packet *p)
 	t.step = packet_get_f64(p);
 	t.seed = packet_get_u64(p);
 	t.launches = (uint32_t)packet_get_u64(p);
+	t.scale = packet_get_f64(p);
+	t.zeroed = packet_get_u64(p);
 	count = packet_get_u64(p);
 	if (p->bad || t.side >= SIDE_COUNT)
 		return -EBADMSG;

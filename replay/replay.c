@@ -83,10 +83,10 @@ int replay_trials_parse(const char *text, uint32_t *trials)
 		size_t n = strcspn(text, ",");
 		uint32_t kind = TRIAL_POISON;
 
-		while (kind <= TRIAL_BACK_TO_BACK &&
+		while (kind <= TRIAL_SCALED &&
 		       (strncmp(trial_kind_name(kind), text, n) || trial_kind_name(kind)[n]))
 			kind++;
-		if (!n || kind > TRIAL_BACK_TO_BACK)
+		if (!n || kind > TRIAL_SCALED)
 			return -EINVAL;
 		*trials |= 1u << kind;
 		if (!text[n])

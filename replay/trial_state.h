@@ -38,6 +38,8 @@ struct trial_note {
 	double step;
 	uint64_t seed;
 	uint32_t launches;
+	double scale;
+	bool zeroed;
 };
 
 /* What begins, with the time it may take. */

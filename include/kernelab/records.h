@@ -66,12 +66,13 @@ struct hashes {
 	E(UNTESTED, 0, "untested") \
 	E(FAITHFUL, 1, "faithful") \
 	E(NONDETERMINISTIC, 2, "nondeterministic") E(UNFAITHFUL, 3, "unfaithful")
-#define TRIALS(E)                                                                          \
-	E(REPEAT, 0, "repeat")                                                             \
-	E(POISON, 1, "poison")                                                             \
-	E(PERTURBED, 2, "perturbed")         /* float inputs moved by a relative step */   \
-	E(EXACT_INTEGER, 3, "exact-integer") /* float inputs replaced by small integers */ \
-	E(BACK_TO_BACK, 4, "back-to-back")   /* several launches, nothing restored between */
+#define TRIALS(E)                                                                             \
+	E(REPEAT, 0, "repeat")                                                                \
+	E(POISON, 1, "poison")                                                                \
+	E(PERTURBED, 2, "perturbed")         /* float inputs moved by a relative step */      \
+	E(EXACT_INTEGER, 3, "exact-integer") /* float inputs replaced by small integers */    \
+	E(BACK_TO_BACK, 4, "back-to-back")   /* several launches, nothing restored between */ \
+	E(SCALED, 5, "scaled")               /* float inputs times a power of two */
 #define TRIAL_STATUSES(E)                                                                      \
 	E(OK, 0, "ok")                                                                         \
 	E(VOID, 1, "void") /* its precondition did not hold: says nothing about either side */ \
@@ -368,9 +369,11 @@ const char *trial_status_name(uint32_t v);
 	F(11, U64, unwritten_bytes,                                                                \
 	  "poison: bytes that still hold the pattern although A writes them")                      \
 	F(12, U64, unwritten_address, "first of them")                                             \
-	F(13, F64, step, "perturbed: relative step h of the float inputs")                         \
-	F(14, U64, seed, "perturbed, exact-integer: chooses directions or values")                 \
-	F(15, U32, launches, "back-to-back: launches in a row")
+	F(13, F64, step, "perturbed, scaled: relative step h of the float inputs")                 \
+	F(14, U64, seed, "perturbed, exact-integer, scaled: chooses directions or values")         \
+	F(15, U32, launches, "back-to-back: launches in a row")                                    \
+	F(16, F64, scale, "scaled: float inputs times this")                                       \
+	F(17, BOOL, zeroed, "scaled: floats that are updated in place begin as zero")
 
 /* R(type on disk, NAME, struct/function name, array in struct bundle) */
 #define RECORDS(R)                                 \

@@ -70,6 +70,7 @@ static void put_pair(struct scene *s, uint32_t kind, uint32_t index, const void 
 					 .kind = kind,
 					 .index = index,
 					 .step = kind == TRIAL_PERTURBED ? 0x1p-24 : 0,
+					 .scale = kind == TRIAL_SCALED ? 0x1p-10 : 0,
 					 .launches = kind == TRIAL_BACK_TO_BACK ? 4 : 0};
 
 		maker_trial_full(&s->m, &t, &contents[side]);
@@ -138,12 +139,51 @@ static void test_perturbed_pairs_count(void **state)
 	}
 }
 
+/* Scaled pairs are judged by the noise floor at their own point; without one provisionally. */
+static void test_scaled_pairs_count(void **state)
+{
+	float small[N], moved[N], b[N];
+	struct scene s;
+
+	for (int i = 0; i < N; i++)
+		small[i] = plain[i] / 1024;
+	for (int far = 0; far < 2; far++) {
+		scene_begin(&s);
+		maker_trials(&s.m, plain, plain);
+		memcpy(b, small, sizeof(b));
+		b[9] = far ? b[9] * 1.001f : nextafterf(b[9], 10);
+		put_pair(&s, TRIAL_SCALED, 0, small, b);
+		for (uint32_t k = 0; k < 4; k++) {
+			const void *contents = moved;
+			struct record_trial t = {.side = SIDE_A,
+						 .kind = TRIAL_SCALED,
+						 .index = 1 + k,
+						 .scale = 0x1p-10,
+						 .step = 0x1p-24};
+
+			for (int i = 0; i < N; i++)
+				moved[i] = nextafterf(small[i], (i * 7 + (int)k) % 3 ? 10 : -10);
+			maker_trial_full(&s.m, &t, &contents);
+		}
+		expect(&s, far ? 3 : 2, far ? RULE_RESIDUAL : RULE_OTHERWISE, "inputs times 2^-10");
+		assert_false(s.analysis->families[0].outcome.provisional);
+		scene_end(&s);
+	}
+	scene_begin(&s);
+	maker_trials(&s.m, plain, plain);
+	b[9] = INFINITY;
+	put_pair(&s, TRIAL_SCALED, 0, small, b);
+	expect(&s, 3, RULE_CLASSES, "+inf in B");
+	scene_end(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_exact_integers),
 		cmocka_unit_test(test_launches_in_a_row),
 		cmocka_unit_test(test_perturbed_pairs_count),
+		cmocka_unit_test(test_scaled_pairs_count),
 	};
 
 	return cmocka_run_group_tests(tests, setup, scratch_teardown);

@@ -111,6 +111,62 @@ static void integers_are_small_and_differ(void **state)
 	}
 }
 
+/* Every pattern of the narrow types against ldexp: rounded to nearest, masks and 8 bits stay. */
+static void scaling_is_exact(void **state)
+{
+	static const enum dtype wide[] = {DTYPE_F16, DTYPE_BF16, DTYPE_F32, DTYPE_F64};
+	static const double greatest[] = {65504, 0x1.fep127, 0x1.fffffep127,
+					  0x1.fffffffffffffp1023};
+	_cleanup_free_ uint8_t *before = malloc(CHUNK_BYTES), *zero = malloc(CHUNK_BYTES);
+	struct float_input input = {BASE, CHUNK_BYTES, 0, BASE};
+	struct float_inputs inputs = {&input, 1, 1};
+	uint64_t set[BYTESET_WORDS] = {0}, *words = set;
+	struct byteset some = {.chunks = 1, .words = &words};
+
+	for (size_t i = 0; i < CHUNK_BYTES / 2; i++)
+		((uint16_t *)before)[i] = (uint16_t)(i ^ (i >> 16 ? i * 40503 : 0));
+	memset(set, 0xff, 8 * 100); /* the first 6400 bytes */
+	for (size_t k = 0; k < ARRAY_LENGTH(wide); k++) {
+		uint32_t bytes = dtype_bytes(wide[k]);
+
+		for (int e = -10; e <= 6; e += 16) {
+			struct change c = {.kind = CHANGE_SCALE, .inputs = &inputs, .exponent = e};
+
+			input.dtype = wide[k];
+			memcpy(zero, before, CHUNK_BYTES);
+			c.zero = e < 0 ? &some : NULL;
+			assert_true(change_chunk(&c, 0, BASE, zero));
+			for (size_t at = 0; at < CHUNK_BYTES; at += bytes) {
+				double x = float_value(wide[k], before + at), y;
+
+				if (e < 0 && at < 6400) {
+					assert_true(float_value(wide[k], zero + at) == 0);
+					continue;
+				}
+				if (float_class(wide[k], before + at) != FLOAT_FINITE ||
+				    fabs(x) >= greatest[k]) {
+					assert_memory_equal(before + at, zero + at, bytes);
+					continue;
+				}
+				y = ldexp(x, e);
+				if (wide[k] == DTYPE_F32)
+					y = (float)y;
+				else if (wide[k] == DTYPE_F16) /* 2^-24 is its last place */
+					y = fabs(y) < 0x1p-14 ? nearbyint(y * 0x1p24) * 0x1p-24 : y;
+				else if (wide[k] == DTYPE_BF16)
+					y = fabs(y) < 0x1p-126 ? nearbyint(y * 0x1p133) * 0x1p-133
+							       : y;
+				if (fabs(y) > greatest[k])
+					y = copysign(greatest[k], y);
+				assert_true(float_value(wide[k], zero + at) == y);
+			}
+		}
+	}
+	input.dtype = DTYPE_F8E4M3;
+	_cleanup_free_ uint8_t *same = changed(CHANGE_SCALE, DTYPE_F8E4M3, 0, 1, before);
+	assert_memory_equal(same, before, CHUNK_BYTES);
+}
+
 /* Only float pointers, each up to the next pointer, whole elements. */
 static void inputs_end_at_the_next_pointer(void **state)
 {
@@ -158,6 +214,7 @@ int main(void)
 		cmocka_unit_test(steps_are_relative),
 		cmocka_unit_test(equal_values_move_together),
 		cmocka_unit_test(integers_are_small_and_differ),
+		cmocka_unit_test(scaling_is_exact),
 		cmocka_unit_test(inputs_end_at_the_next_pointer),
 		cmocka_unit_test(only_what_is_read_changes),
 	};

@@ -178,7 +178,10 @@ static void a_against_a_is_equal(void **state)
 	for (size_t i = 0; i < result->trials.count; i++) {
 		const struct record_trial *t = &result->trials.items[i];
 
-		assert_int_equal(t->status, TRIAL_STATUS_OK);
+		if (t->kind == TRIAL_SCALED && t->index == 16) /* no state */
+			assert_int_equal(t->status, TRIAL_STATUS_VOID);
+		else
+			assert_int_equal(t->status, TRIAL_STATUS_OK);
 		assert_int_equal(t->stray_bytes, 0);
 		assert_int_equal(t->unwritten_bytes, 0);
 		if (t->kind <= TRIAL_POISON || t->kind == TRIAL_BACK_TO_BACK)
@@ -216,6 +219,35 @@ static void perturbed_inputs_move_the_output(void **state)
 		}
 		assert_in_range(up, 250, 500); /* of 999, three in four move */
 		assert_in_range(down, 250, 500);
+	}
+}
+
+/* y = 2 x + y at each point; where B differs there A alone runs on moved inputs too. */
+static void scaled_inputs_scale_the_output(void **state)
+{
+	replay(&(struct fixture){.path = a_path}, NULL);
+	assert_true(value(trial(SIDE_A, TRIAL_REPEAT, 0), 999) == 1001.0f);
+	assert_true(value(trial(SIDE_A, TRIAL_SCALED, 0), 999) == 1001.0f / 1024);
+	assert_true(value(trial(SIDE_B, TRIAL_SCALED, 8), 999) == 1001.0f * 64);
+	assert_true(trial(SIDE_B, TRIAL_SCALED, 8)->scale == 64);
+	assert_string_equal(trial(SIDE_A, TRIAL_SCALED, 16)->reason,
+			    "no floats are updated in place");
+	for (size_t i = 0; i < result->trials.count; i++) /* equal: no noise floor is needed */
+		assert_false(result->trials.items[i].kind == TRIAL_SCALED &&
+			     result->trials.items[i].step > 0);
+	close_result(NULL);
+	replay(&(struct fixture){.path = a_path, .recorded = BODY_READS, .stale = true},
+	       &(struct fixture){.path = b_path, .recorded = BODY_OTHER, .no_data = true});
+	assert_true(value(trial(SIDE_A, TRIAL_SCALED, 0), 999) ==
+		    value(trial(SIDE_A, TRIAL_REPEAT, 0), 999) / 1024);
+	assert_true(trial(SIDE_A, TRIAL_SCALED, 16)->zeroed);
+	assert_true(2 * value(trial(SIDE_A, TRIAL_SCALED, 16), 999) ==
+		    value(trial(SIDE_A, TRIAL_SCALED, 0), 999));
+	for (uint32_t k = 1; k <= 4; k++) {
+		const struct record_trial *moved = trial(SIDE_A, TRIAL_SCALED, k);
+
+		assert_true(moved->step == 0x1p-24 && moved->scale == 0x1p-10);
+		assert_false(same_contents(moved, trial(SIDE_A, TRIAL_SCALED, 0)));
 	}
 }
 
@@ -282,7 +314,7 @@ static void trials_and_types_are_options(void **state)
 	o.dtype_count = 1;
 	assert_int_equal(run(&o), 0);
 	open_result();
-	assert_int_equal(result->trials.count, 6 + 4 + 8);
+	assert_int_equal(result->trials.count, 6 + 4 + 8); /* repeats, void poison, perturbed */
 	assert_int_equal(trial(SIDE_A, TRIAL_POISON, 0)->status, TRIAL_STATUS_VOID);
 	assert_int_equal(result->cases.items[0].extents.items[0].dtype, DTYPE_F32);
 	assert_true(trial(SIDE_A, TRIAL_PERTURBED, 0)->step == 0x1p-8);
@@ -656,6 +688,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(a_against_a_is_equal),
 		T(perturbed_inputs_move_the_output),
+		T(scaled_inputs_scale_the_output),
 		T(integers_stay_exact),
 		T(in_place_kernels_run_in_a_row),
 		T(inputs_have_an_identity),

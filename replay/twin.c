@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/* A trial that both sides make in the same setting, A first. */
+#include "replay/twin.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "kernelab/dtype.h"
+#include "replay/change.h"
+
+int twin_void(struct trials *t, const struct twin *w, const char *why)
+{
+	int rc = trials_send_status(t, SIDE_A, w->note.kind, w->note.index, TRIAL_STATUS_VOID, why);
+
+	return rc ? rc
+		  : trials_send_status(t, SIDE_B, w->note.kind, w->note.index, TRIAL_STATUS_VOID,
+				       why);
+}
+
+static int twin_send(struct trials *t, const struct twin *w, enum side side,
+		     const struct outcome *o)
+{
+	struct trial_note n = w->note;
+
+	n.side = side;
+	return w->whole && o->status == TRIAL_STATUS_OK ? trials_send_whole(t, &n, o)
+							: trials_send(t, &n, o);
+}
+
+/* One side's run; *o is the caller's to free. `why` tells why A's says nothing. */
+static int run_side(struct trials *t, const struct twin *w, enum side side, struct outcome *o,
+		    char *why, size_t size, struct error *err)
+{
+	const struct ready *sides[SIDE_COUNT] = {&t->a, &t->b};
+	struct moment when = trials_moment(t, PHASE_FURTHER, side, w->note.kind, w->note.index);
+	int rc;
+
+	if (w->setting.launches)
+		when.seconds *= w->setting.launches;
+	rc = runner_launch(t->r, sides[side], &when, &w->setting, o, err);
+	if (rc)
+		return rc;
+	if (side == SIDE_A && o->status != TRIAL_STATUS_OK)
+		snprintf(why, size, "A ends with a %s: %s", trial_status_name(o->status),
+			 o->reason);
+	else if (side == SIDE_A && w->check)
+		w->check(t, o, why, size);
+	return why[0] ? twin_void(t, w, why) : twin_send(t, w, side, o);
+}
+
+/* Whether a byte that A writes differs between the outcomes. */
+static int find_difference(struct trials *t, const struct outcome *a, const struct outcome *b,
+			   bool *differ)
+{
+	struct byteset set;
+	int rc = byteset_init(&set, &t->contents.pieces);
+
+	if (!rc)
+		rc = snapshot_differ(&set, &a->after, &b->after);
+	byteset_and(&set, &t->written.bytes);
+	*differ = !rc && !byteset_is_empty(&set);
+	byteset_free(&set);
+	return rc;
+}
+
+int twin_run(struct trials *t, struct twin *w, struct error *err)
+{
+	struct outcome o[SIDE_COUNT] = {0};
+	char why[560] = "";
+	int rc = run_side(t, w, SIDE_A, &o[SIDE_A], why, sizeof(why), err);
+
+	w->differ = false;
+	if (!rc && !why[0] && !t->r->lost)
+		rc = run_side(t, w, SIDE_B, &o[SIDE_B], why, sizeof(why), err);
+	if (!rc && o[SIDE_A].after.chunks && o[SIDE_B].after.chunks)
+		rc = find_difference(t, &o[SIDE_A], &o[SIDE_B], &w->differ);
+	for (int s = 0; s < SIDE_COUNT; s++)
+		outcome_free(&o[s]);
+	return rc;
+}
+
+int twin_run_a(struct trials *t, struct twin *w, struct error *err)
+{
+	struct outcome o = {0};
+	char why[560] = "";
+	int rc = run_side(t, w, SIDE_A, &o, why, sizeof(why), err);
+
+	outcome_free(&o);
+	return rc;
+}
+
+/* Written elements of one extent within one chunk. False: the call ended it. */
+static bool for_chunk(struct trials *t, const struct snapshot *s, const struct record_extent *x,
+		      size_t chunk, each_element *call, void *data)
+{
+	uint64_t start = byteset_address(&t->written.bytes, chunk), end = start + CHUNK_BYTES;
+	uint32_t bytes = dtype_bytes((enum dtype)x->dtype);
+	const uint64_t *words = t->written.bytes.words[chunk];
+	const uint8_t *now = snapshot_chunk(s, chunk);
+	uint64_t at = x->address;
+
+	if (!words)
+		return true;
+	if (at < start)
+		at += (start - at + bytes - 1) / bytes * bytes;
+	if (end > x->address + x->size)
+		end = x->address + x->size;
+	for (; at + bytes <= end; at += bytes) {
+		uint64_t offset = at - start;
+
+		if (words[offset / 64] >> offset % 64 & 1 &&
+		    !call(data, x->dtype, at, now + offset))
+			return false;
+	}
+	return true;
+}
+
+void twin_elements(struct trials *t, const struct snapshot *s, each_element *call, void *data)
+{
+	for (size_t i = 0; i < t->written.extents.count; i++) {
+		const struct record_extent *x = &t->written.extents.items[i];
+		size_t chunk = byteset_chunk(&t->written.bytes, x->address);
+		size_t last = byteset_chunk(&t->written.bytes, x->address + x->size - 1);
+
+		if (!dtype_is_float((enum dtype)x->dtype) || chunk == SIZE_MAX || last == SIZE_MAX)
+			continue;
+		for (; chunk <= last; chunk++)
+			if (!for_chunk(t, s, x, chunk, call, data))
+				return;
+	}
+}
+
+struct class_search {
+	const struct snapshot *plain;
+	enum float_class least; /* of this class or a greater one, and was not */
+	uint64_t found;         /* address; 0: none */
+};
+
+static bool changes_class(void *data, uint32_t dtype, uint64_t address, const void *now)
+{
+	struct class_search *n = data;
+	uint8_t before[8];
+
+	if (float_class(dtype, now) < n->least)
+		return true;
+	snapshot_copy(n->plain, address, dtype_bytes((enum dtype)dtype), before);
+	if (float_class(dtype, before) >= n->least)
+		return true;
+	n->found = address;
+	return false;
+}
+
+static void check_class(struct trials *t, const struct outcome *o, enum float_class least,
+			const char *what, char *why, size_t size)
+{
+	struct class_search n = {.plain = &t->a_runs.items[0].after, .least = least};
+
+	twin_elements(t, &o->after, changes_class, &n);
+	if (n.found)
+		snprintf(why, size, "A turns numbers into %s on these inputs, first at 0x%llx",
+			 what, (unsigned long long)n.found);
+}
+
+void twin_check_nan(struct trials *t, const struct outcome *o, char *why, size_t size)
+{
+	check_class(t, o, FLOAT_NAN, "NaN", why, size);
+}
+
+void twin_check_finite(struct trials *t, const struct outcome *o, char *why, size_t size)
+{
+	check_class(t, o, FLOAT_INFINITE, "infinity or NaN", why, size);
+}

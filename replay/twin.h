@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* A trial that both sides make in the same setting, A first. */
+#ifndef REPLAY_TWIN_H
+#define REPLAY_TWIN_H
+
+#include "replay/trial_state.h"
+
+struct twin {
+	struct trial_note note;
+	struct setting setting;
+	bool whole; /* everything was read back: bytes outside the extents count */
+	/* Why A's outcome is no ground to stand on; "" if it is. May be NULL. */
+	void (*check)(struct trials *t, const struct outcome *o, char *why, size_t size);
+	bool differ; /* out: both ran, and a byte that A writes differs */
+};
+
+/*
+ * Runs and sends it. Where A fails or the check finds fault both sides' trials are void, with that
+ * reason. 0, or -errno with err; after t->r->lost B's may be missing.
+ */
+int twin_run(struct trials *t, struct twin *w, struct error *err);
+
+/* The same of A alone. */
+int twin_run_a(struct trials *t, struct twin *w, struct error *err);
+
+/* Both sides' trials are void. */
+int twin_void(struct trials *t, const struct twin *w, const char *why);
+
+/* A check: A turns numbers of the plain run into NaN; or into infinities as well. */
+void twin_check_nan(struct trials *t, const struct outcome *o, char *why, size_t size);
+void twin_check_finite(struct trials *t, const struct outcome *o, char *why, size_t size);
+
+/* Called for each written element of each float extent; stops where it returns false. */
+typedef bool each_element(void *data, uint32_t dtype, uint64_t address, const void *now);
+void twin_elements(struct trials *t, const struct snapshot *s, each_element *call, void *data);
+
+#endif
