@@ -394,6 +394,29 @@ static void put_context(struct writer *w, json_t *root, const struct analysis *a
 		append(w, list, text(a->since.gone[i]));
 }
 
+/* What the replay cost: the facts of all results, added up. */
+static void put_cost(struct writer *w, json_t *root, const struct analysis *a)
+{
+	const size_t prefix = strlen(FACT_COST);
+	json_t *object = json_object();
+
+	put(w, root, "replay_cost", object);
+	for (size_t i = 0; i < a->result_count; i++) {
+		const struct bundle *b = a->results[i]->bundle;
+
+		for (size_t k = 0; k < b->facts.count; k++) {
+			const struct record_fact *f = &b->facts.items[k];
+			double sum;
+
+			if (!f->name || !f->value || strncmp(f->name, FACT_COST, prefix) != 0)
+				continue;
+			sum = strtod(f->value, NULL) +
+			      json_number_value(json_object_get(object, f->name + prefix));
+			put(w, object, f->name + prefix, number(sum));
+		}
+	}
+}
+
 static void put_head(struct writer *w, json_t *root, const struct analysis *a)
 {
 	json_t *object, *list;
@@ -412,6 +435,7 @@ static void put_head(struct writer *w, json_t *root, const struct analysis *a)
 	put(w, root, "device", object);
 	put(w, object, "name", text(a->device));
 	put(w, object, "mark", text_or_null(a->mark));
+	put_cost(w, root, a);
 	object = json_object();
 	put(w, root, "sides", object);
 	put(w, object, "A", side_object(w, a->sides[SIDE_A]));

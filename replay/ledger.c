@@ -622,6 +622,47 @@ int ledger_keep(struct ledger *r, const struct bundle *old, const struct record_
 	return rc ? error_set(err, -rc, ERROR_NO_OFFSET, "%s", strerror(-rc)) : 0;
 }
 
+static int put_cost(struct ledger *r, const char *what, double value, const char *how)
+{
+	_cleanup_free_ char *name = text_format(FACT_COST "%s", what);
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.9g", value);
+	return name ? put_fact(r, name, text, how) : -ENOMEM;
+}
+
+int ledger_cost(struct ledger *r)
+{
+	const struct replay_summary *s = r->summary;
+	const struct cost *c = &s->cost;
+	const struct {
+		const char *name;
+		double value;
+		const char *how;
+	} rows[] = {
+		{"wall_s", (double)s->wall_ns * 1e-9, "first worker's start to the end"},
+		{"writing_s", (double)s->writing_ns * 1e-9, "the parent's, beside the workers"},
+		{"trials", (double)c->trials, "restored, run and looked at"},
+		{"launches", (double)c->launches, "of kernels, those in a row included"},
+		{"uploaded_bytes", (double)c->uploaded_bytes, "host to device"},
+		{"input_bytes", (double)c->input_bytes, "of those, recorded contents"},
+		{"downloaded_bytes", (double)c->downloaded_bytes, "device to host"},
+		{"restored_bytes", (double)c->restored_bytes, "written on the device"},
+		{"compared_bytes", (double)c->compared_bytes, "looked at on the device"},
+	};
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < ARRAY_LENGTH(rows); i++)
+		rc = put_cost(r, rows[i].name, rows[i].value, rows[i].how);
+	for (enum activity a = 0; !rc && a < ACTIVITY_COUNT; a++) {
+		char name[48];
+
+		snprintf(name, sizeof(name), "%s_s", activity_name(a));
+		rc = put_cost(r, name, (double)c->ns[a] * 1e-9, activity_text(a));
+	}
+	return rc;
+}
+
 int ledger_close(struct ledger *r, const char *incomplete)
 {
 	int rc = 0, closed;

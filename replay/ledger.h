@@ -72,6 +72,9 @@ int ledger_case(struct ledger *r, struct open_case *c);
 int ledger_keep(struct ledger *r, const struct bundle *old, const struct record_case *kept,
 		struct error *err);
 
+/* Facts replay.cost.*: where the time went, from the summary. 0 or -errno. */
+int ledger_cost(struct ledger *r);
+
 /* CONFIG and END records, index, footer. NULL writer is allowed. First error, or 0. */
 int ledger_close(struct ledger *r, const char *incomplete);
 

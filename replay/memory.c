@@ -18,11 +18,11 @@ static int failed(const struct memory *m, CUresult result, struct error *err, co
 }
 
 int memory_reserve(struct memory *m, const struct driver *driver, CUdevice device,
-		   const struct ranges *wanted, struct error *err)
+		   struct stopwatch *watch, const struct ranges *wanted, struct error *err)
 {
 	int rc = 0;
 
-	*m = (struct memory){.driver = driver, .device = device};
+	*m = (struct memory){.driver = driver, .device = device, .watch = watch};
 	for (size_t i = 0; i < wanted->count; i++) {
 		const struct range *r = &wanted->items[i];
 		CUdeviceptr got = 0;
@@ -109,6 +109,9 @@ static int map_piece(struct memory *m, const struct range *p, struct error *err)
 static int upload(struct memory *m, CUdeviceptr to, const uint8_t *from, uint64_t size,
 		  struct error *err)
 {
+	enum activity before = stopwatch_switch(m->watch, ACTIVITY_UPLOADING);
+
+	m->watch->cost->uploaded_bytes += size;
 	while (size) {
 		uint64_t n = size < STAGING_BYTES ? size : STAGING_BYTES;
 		CUresult result;
@@ -121,6 +124,7 @@ static int upload(struct memory *m, CUdeviceptr to, const uint8_t *from, uint64_
 		from += n;
 		size -= n;
 	}
+	stopwatch_switch(m->watch, before);
 	return 0;
 }
 
@@ -146,6 +150,7 @@ static int make_pristine(struct memory *m, struct error *err)
 			continue;
 		}
 		rc = upload(m, m->pristine[i], m->contents->before[i], pieces->items[i].size, err);
+		m->watch->cost->input_bytes += pieces->items[i].size;
 		if (rc)
 			return rc;
 	}
@@ -154,6 +159,7 @@ static int make_pristine(struct memory *m, struct error *err)
 
 int memory_map(struct memory *m, const struct contents *contents, struct error *err)
 {
+	enum activity before = stopwatch_switch(m->watch, ACTIVITY_MAPPING);
 	int rc = 0;
 
 	memory_unmap(m);
@@ -178,15 +184,16 @@ int memory_map(struct memory *m, const struct contents *contents, struct error *
 	}
 	if (!rc)
 		rc = make_pristine(m, err);
-	if (!rc)
-		return 0;
 fail:
-	memory_unmap(m);
+	stopwatch_switch(m->watch, before);
+	if (rc)
+		memory_unmap(m);
 	return rc;
 }
 
 int memory_restore(struct memory *m, struct error *err)
 {
+	enum activity before = stopwatch_switch(m->watch, ACTIVITY_RESTORING);
 	const struct ranges *pieces = &m->contents->pieces;
 	CUresult result;
 
@@ -196,6 +203,7 @@ int memory_restore(struct memory *m, struct error *err)
 
 		if (m->pristine && m->pristine[i]) {
 			result = m->driver->cuMemcpyDtoD_v2(p->base, m->pristine[i], p->size);
+			m->watch->cost->restored_bytes += p->size;
 			if (result != CUDA_SUCCESS)
 				rc = failed(m, result, err, "restoring", p->base, p->size);
 		} else {
@@ -205,7 +213,19 @@ int memory_restore(struct memory *m, struct error *err)
 			return rc;
 	}
 	result = m->driver->cuCtxSynchronize();
+	stopwatch_switch(m->watch, before);
 	return result == CUDA_SUCCESS ? 0 : failed(m, result, err, "restoring", 0, 0);
+}
+
+/* The staging buffer's first bytes to the device. */
+static CUresult put_staged(struct memory *m, uint64_t address, size_t size)
+{
+	enum activity before = stopwatch_switch(m->watch, ACTIVITY_UPLOADING);
+	CUresult result = m->driver->cuMemcpyHtoD_v2(address, m->staging, size);
+
+	m->watch->cost->uploaded_bytes += size;
+	stopwatch_switch(m->watch, before);
+	return result;
 }
 
 /* Fills those bytes of a chunk whose bits are set; most words are all or nothing. */
@@ -235,7 +255,7 @@ int memory_fill(struct memory *m, const struct byteset *bytes, uint8_t fill, str
 		memcpy(data, contents_chunk(m->contents, i), CHUNK_BYTES);
 		fill_bytes(data, bytes->words[i], fill);
 		address = byteset_address(bytes, i);
-		result = m->driver->cuMemcpyHtoD_v2(address, data, CHUNK_BYTES);
+		result = put_staged(m, address, CHUNK_BYTES);
 		if (result != CUDA_SUCCESS)
 			return failed(m, result, err, "poison", address, CHUNK_BYTES);
 	}
@@ -257,7 +277,7 @@ int memory_change(struct memory *m, const struct change *change, struct error *e
 			/* runs of chunks go over in one copy */
 			if (held && (!touches || start + held != at ||
 				     held + CHUNK_BYTES > STAGING_BYTES)) {
-				result = m->driver->cuMemcpyHtoD_v2(start, m->staging, held);
+				result = put_staged(m, start, held);
 				held = 0;
 			}
 			if (result != CUDA_SUCCESS)
@@ -271,7 +291,7 @@ int memory_change(struct memory *m, const struct change *change, struct error *e
 		}
 	}
 	if (held) {
-		CUresult result = m->driver->cuMemcpyHtoD_v2(start, m->staging, held);
+		CUresult result = put_staged(m, start, held);
 
 		if (result != CUDA_SUCCESS)
 			return failed(m, result, err, "changed inputs", start, held);
@@ -287,9 +307,12 @@ static int read_chunks(struct memory *m, struct snapshot *out, const struct rang
 		size_t n =
 			count < STAGING_BYTES / CHUNK_BYTES ? count : STAGING_BYTES / CHUNK_BYTES;
 		uint64_t address = piece->base + from * (uint64_t)CHUNK_BYTES;
+		enum activity before = stopwatch_switch(m->watch, ACTIVITY_DOWNLOADING);
 		CUresult result =
 			m->driver->cuMemcpyDtoH_v2(m->staging, address, n * (size_t)CHUNK_BYTES);
 
+		m->watch->cost->downloaded_bytes += n * (uint64_t)CHUNK_BYTES;
+		stopwatch_switch(m->watch, before);
 		if (result != CUDA_SUCCESS)
 			return failed(m, result, err, "reading", address,
 				      n * (uint64_t)CHUNK_BYTES);
@@ -344,6 +367,18 @@ static int read_only(struct memory *m, struct snapshot *out, const struct range 
 	return 0;
 }
 
+/* compare_chunks, on the clock. */
+static const uint32_t *find_changed(struct memory *m, const struct range *p, CUdeviceptr pristine)
+{
+	enum activity before = stopwatch_switch(m->watch, ACTIVITY_COMPARING);
+	const uint32_t *flags = compare_chunks(&m->comparer, m->driver, p->base, pristine, p->size);
+
+	if (flags)
+		m->watch->cost->compared_bytes += p->size;
+	stopwatch_switch(m->watch, before);
+	return flags;
+}
+
 int memory_read(struct memory *m, const struct byteset *only, struct snapshot *out,
 		struct error *err)
 {
@@ -359,8 +394,7 @@ int memory_read(struct memory *m, const struct byteset *only, struct snapshot *o
 			rc = read_only(m, out, p, first, only, err);
 		} else {
 			if (m->pristine && m->pristine[i])
-				flags = compare_chunks(&m->comparer, m->driver, p->base,
-						       m->pristine[i], p->size);
+				flags = find_changed(m, p, m->pristine[i]);
 			rc = flags ? read_flagged(m, out, p, first, flags, err)
 				   : read_chunks(m, out, p, first, 0, p->size / CHUNK_BYTES, err);
 		}

@@ -11,6 +11,7 @@
 #include "replay/change.h"
 #include "replay/compare.h"
 #include "replay/contents.h"
+#include "replay/cost.h"
 
 #define STAGING_BYTES (32u << 20)
 
@@ -18,6 +19,7 @@
 struct memory {
 	const struct driver *driver;
 	CUdevice device;
+	struct stopwatch *watch;
 	struct ranges reserved;          /* granted at the recorded addresses */
 	struct ranges refused;           /* given elsewhere by the driver, and returned to it */
 	const struct contents *contents; /* of the launch that is mapped now; NULL: none */
@@ -34,7 +36,7 @@ struct memory {
  * others are reserved and usable.
  */
 int memory_reserve(struct memory *m, const struct driver *driver, CUdevice device,
-		   const struct ranges *wanted, struct error *err);
+		   struct stopwatch *watch, const struct ranges *wanted, struct error *err);
 
 /*
  * Maps the launch's pieces, and nothing else, in place of those mapped before, and makes a device

@@ -34,13 +34,17 @@ static void become_child(pid_t parent)
 		_exit(1);
 }
 
-int process_start(struct process *w, const struct plan *plan, const struct replay_options *options,
-		  const char *driver_path, struct error *err)
+int process_start(struct process *w, struct step first, const struct plan *plan,
+		  const struct replay_options *options, const char *driver_path, struct error *err)
 {
 	int fds[2], size = SOCKET_BYTES;
 	pid_t parent = getpid();
 
-	*w = (struct process){.fd = -1};
+	pulse_close(w->pulse);
+	*w = (struct process){.fd = -1, .pulse = pulse_open()};
+	if (!w->pulse)
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for a worker");
+	pulse_set(w->pulse, first);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds))
 		return error_set(err, errno, ERROR_NO_OFFSET, "socketpair: %s", strerror(errno));
 	for (int i = 0; i < 2; i++) /* best effort: only speed depends on it */
@@ -58,7 +62,7 @@ int process_start(struct process *w, const struct plan *plan, const struct repla
 	if (!w->pid) {
 		become_child(parent);
 		close(fds[0]);
-		_exit(worker_main(fds[1], plan, options, driver_path));
+		_exit(worker_main(fds[1], w->pulse, plan, options, driver_path));
 	}
 	close(fds[1]);
 	w->fd = fds[0];
@@ -84,7 +88,15 @@ void process_end(struct process *w, bool kill_it, char *how, size_t size)
 			 strsignal(WTERMSIG(status)));
 	else if (how)
 		snprintf(how, size, "worker ended with status %d", WEXITSTATUS(status));
-	*w = (struct process){.fd = -1};
+	w->pid = 0;
+	w->fd = -1;
+}
+
+void process_close(struct process *w)
+{
+	process_end(w, true, NULL, 0);
+	pulse_close(w->pulse);
+	w->pulse = NULL;
 }
 
 /* In a child: 0 the library has a device, 1 none, 2 not a driver. */

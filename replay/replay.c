@@ -18,7 +18,7 @@
 
 #define ADDRESS_ATTEMPTS 3   /* workers tried where recorded addresses are taken */
 #define START_SECONDS    120 /* for a worker to open its device */
-#define KILL_SLACK       0.5 /* seconds over a launch's limit */
+#define JOB_SECONDS      10  /* for an idle worker to take the next case */
 
 static volatile int stop_signal;
 
@@ -26,15 +26,6 @@ static void on_signal(int number)
 {
 	stop_signal = number;
 }
-
-/* The last STEP of a worker. */
-struct step {
-	enum phase phase;
-	enum side side;
-	enum trial_kind kind;
-	uint32_t index;
-	double seconds;
-};
 
 struct replay {
 	struct plan *plan;
@@ -48,6 +39,8 @@ struct replay {
 	struct device_text device;
 	bool device_written;
 	struct progress progress;
+	struct cost own; /* of this process; the workers' is in the summary */
+	struct stopwatch watch;
 };
 
 void replay_options_init(struct replay_options *o)
@@ -113,17 +106,37 @@ static void read_device(struct replay *p, uint64_t *refused)
 	snprintf(p->summary->device, sizeof(p->summary->device), "%s", d->name);
 }
 
+/* Ends the worker and adds up what it cost. */
+static void end_worker(struct replay *p, bool kill_it, char *how, size_t size)
+{
+	if (!p->worker.pid)
+		return;
+	process_end(&p->worker, kill_it, how, size);
+	cost_add(&p->summary->cost, &p->worker.pulse->cost);
+}
+
+/* The worker's next message, up to the deadline that it sets itself. */
+static int receive(struct replay *p, enum wire_type *type)
+{
+	enum activity before = stopwatch_switch(&p->watch, ACTIVITY_WAITING);
+	int rc = wire_receive(p->worker.fd, type, &p->packet, &p->worker.pulse->deadline_ns,
+			      &stop_signal);
+
+	stopwatch_switch(&p->watch, before);
+	return rc;
+}
+
 /* One worker, up to its READY. *refused: ranges it could not reserve. */
 static int start_once(struct replay *p, uint64_t *refused, struct error *err)
 {
 	char how[160];
 	enum wire_type type;
-	uint64_t deadline = monotonic_ns() + START_SECONDS * 1000000000ull;
-	int rc = process_start(&p->worker, p->plan, p->options, p->driver, err);
+	struct step start = {.phase = PHASE_SETUP, .seconds = START_SECONDS};
+	int rc = process_start(&p->worker, start, p->plan, p->options, p->driver, err);
 
 	if (rc)
 		return rc;
-	rc = wire_receive(p->worker.fd, &type, &p->packet, deadline, &stop_signal);
+	rc = receive(p, &type);
 	if (!rc && type == WIRE_READY) {
 		read_device(p, refused);
 		if (!p->packet.bad)
@@ -133,7 +146,7 @@ static int start_once(struct replay *p, uint64_t *refused, struct error *err)
 	if (!rc && type == WIRE_FAILED)
 		rc = error_set(err, ENODEV, ERROR_NO_OFFSET, "%s: %.400s", p->driver,
 			       packet_get_text(&p->packet));
-	process_end(&p->worker, true, how, sizeof(how));
+	end_worker(p, true, how, sizeof(how));
 	if (rc == -EINTR || rc == -ENODEV)
 		return rc;
 	return error_set(err, EIO, ERROR_NO_OFFSET, "no worker on %s: %s", p->driver,
@@ -152,7 +165,7 @@ static int start_worker(struct replay *p, struct error *err)
 			return rc;
 		if (!refused || i + 1 == ADDRESS_ATTEMPTS)
 			break;
-		process_end(&p->worker, true, NULL, 0);
+		end_worker(p, true, NULL, 0);
 	}
 	if (refused)
 		progress_note(&p->progress,
@@ -178,15 +191,6 @@ static int start_worker(struct replay *p, struct error *err)
 }
 
 /* ---- one case ---- */
-
-static void read_step(struct packet *m, struct step *s)
-{
-	s->phase = (enum phase)packet_get_u64(m);
-	s->side = (enum side)packet_get_u64(m);
-	s->kind = (enum trial_kind)packet_get_u64(m);
-	s->index = (uint32_t)packet_get_u64(m);
-	s->seconds = packet_get_f64(m);
-}
 
 static int read_extents(struct packet *m, struct open_case *c)
 {
@@ -218,16 +222,13 @@ static int read_extents(struct packet *m, struct open_case *c)
 enum served { SERVED_MORE, SERVED_DONE, SERVED_RETRY };
 
 /* One message of the worker. 0 with *served, or -errno (writing failed, nonsense received). */
-static int serve(struct replay *p, struct open_case *c, enum wire_type type, struct step *step,
-		 bool *lost, enum served *served)
+static int serve(struct replay *p, struct open_case *c, enum wire_type type, bool *lost,
+		 enum served *served)
 {
 	struct packet *m = &p->packet;
 
 	*served = SERVED_MORE;
 	switch (type) {
-	case WIRE_STEP:
-		read_step(m, step);
-		return m->bad ? -EBADMSG : 0;
 	case WIRE_CHUNK:
 		return ledger_chunk(&p->ledger, m);
 	case WIRE_EXTENTS:
@@ -252,13 +253,17 @@ static int serve(struct replay *p, struct open_case *c, enum wire_type type, str
  * The worker is gone in the middle of a case: by the watchdog (`hang`) or by itself. Returns the
  * caution to run the case again with, or -1 where it is over. *rc: 0, or -errno of the writer.
  */
-static int worker_gone(struct replay *p, struct open_case *c, const struct step *s, bool hang,
-		       enum caution caution, int *rc)
+static int worker_gone(struct replay *p, struct open_case *c, bool hang, enum caution caution,
+		       int *rc)
 {
+	struct step step, *s = &step;
 	enum trial_status status = hang ? TRIAL_STATUS_HANG : TRIAL_STATUS_CRASH;
 	char how[160], reason[240];
 
-	process_end(&p->worker, true, how, sizeof(how));
+	end_worker(p, true, how, sizeof(how));
+	*s = p->worker.pulse->step;
+	if (s->phase == PHASE_IDLE) /* the job was not begun */
+		s->phase = PHASE_SETUP;
 	*rc = 0;
 	if (hang)
 		snprintf(reason, sizeof(reason), "no end after %.3g s", s->seconds);
@@ -300,8 +305,6 @@ static int worker_gone(struct replay *p, struct open_case *c, const struct step 
 static int attempt(struct replay *p, struct open_case *c, enum caution caution, int *again,
 		   struct error *err)
 {
-	struct step step = {.phase = PHASE_SETUP, .seconds = START_SECONDS};
-	uint64_t deadline;
 	bool lost = false;
 	int rc;
 
@@ -309,24 +312,23 @@ static int attempt(struct replay *p, struct open_case *c, enum caution caution, 
 	packet_clear(&p->packet);
 	packet_put_u64(&p->packet, c->number);
 	packet_put_u64(&p->packet, caution);
+	pulse_set(p->worker.pulse, (struct step){.phase = PHASE_IDLE, .seconds = JOB_SECONDS});
 	wire_send(p->worker.fd, WIRE_JOB, &p->packet); /* a dead worker shows below */
-	deadline = monotonic_ns() + (uint64_t)(step.seconds * 1e9);
 	for (;;) {
 		enum wire_type type;
 		enum served served;
 
-		rc = wire_receive(p->worker.fd, &type, &p->packet, deadline, &stop_signal);
+		rc = receive(p, &type);
 		if (rc == -EINTR)
 			return rc;
 		if (rc == -ETIMEDOUT || rc == -EPIPE) {
-			*again = worker_gone(p, c, &step, rc == -ETIMEDOUT, caution, &rc);
+			*again = worker_gone(p, c, rc == -ETIMEDOUT, caution, &rc);
 			break;
 		}
 		if (!rc)
-			rc = serve(p, c, type, &step, &lost, &served);
+			rc = serve(p, c, type, &lost, &served);
 		if (rc)
 			break;
-		deadline = monotonic_ns() + (uint64_t)((step.seconds + KILL_SLACK) * 1e9);
 		if (served == SERVED_MORE)
 			continue;
 		if (served == SERVED_RETRY)
@@ -334,7 +336,7 @@ static int attempt(struct replay *p, struct open_case *c, enum caution caution, 
 		break;
 	}
 	if (lost)
-		process_end(&p->worker, false, NULL, 0);
+		end_worker(p, false, NULL, 0);
 	return rc ? error_set(err, -rc, ERROR_NO_OFFSET, "launch %llu: %s",
 			      (unsigned long long)p->plan->cases[c->number].launch->seq,
 			      strerror(-rc))
@@ -426,7 +428,8 @@ static int run_all(struct replay *p, struct error *err)
 		p->summary->interrupted = true;
 		rc = 0;
 	}
-	process_end(&p->worker, true, NULL, 0);
+	end_worker(p, true, NULL, 0);
+	process_close(&p->worker);
 	return rc;
 }
 
@@ -458,6 +461,16 @@ static void note_problems(struct replay *p, const struct source *s)
 				      s->bundles[i]->path, bundle_problem(s->bundles[i]));
 }
 
+/* What this process did itself; what it waited for is the workers' time. */
+static void finish_cost(struct replay *p)
+{
+	stopwatch_switch(&p->watch, ACTIVITY_HOST);
+	p->summary->wall_ns = 0;
+	for (size_t i = 0; i < ACTIVITY_COUNT; i++)
+		p->summary->wall_ns += p->own.ns[i];
+	p->summary->writing_ns = p->own.ns[ACTIVITY_DISK];
+}
+
 static int run_device(struct replay *p, struct error *err)
 {
 	char how[200];
@@ -477,6 +490,7 @@ static int run_device(struct replay *p, struct error *err)
 		if (rc)
 			return rc;
 	}
+	stopwatch_start(&p->watch, &p->own, ACTIVITY_DISK);
 	rc = ledger_open(&p->ledger, p->resume.old ? p->resume.path : p->options->result, p->plan,
 			 p->options, p->summary, p->driver, how, err);
 	if (!rc && p->resume.old)
@@ -486,6 +500,9 @@ static int run_device(struct replay *p, struct error *err)
 		return rc;
 	}
 	rc = run_all(p, err);
+	finish_cost(p);
+	if (!rc)
+		rc = ledger_cost(&p->ledger);
 	closed = ledger_close(&p->ledger, p->summary->interrupted ? "interrupted"
 					  : rc                    ? err->message
 								  : NULL);

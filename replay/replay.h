@@ -10,6 +10,7 @@
 
 #include "kernelab/error.h"
 #include "kernelab/records.h"
+#include "replay/cost.h"
 
 enum replay_device { REPLAY_DEVICE_AUTO, REPLAY_DEVICE_GPU, REPLAY_DEVICE_SOFT };
 
@@ -66,6 +67,9 @@ struct replay_summary {
 	bool interrupted;  /* SIGINT or SIGTERM: the result is valid and marked incomplete */
 	bool software;     /* ran on kernelab's software device */
 	char device[96];
+	uint64_t wall_ns;    /* from the first worker's start to the end */
+	uint64_t writing_ns; /* of it, writing the result */
+	struct cost cost;    /* of all workers together */
 };
 
 void replay_options_init(struct replay_options *o);

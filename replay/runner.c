@@ -22,14 +22,7 @@ static int driver_failed(struct runner *r, CUresult result, struct error *err, c
 void runner_step(struct runner *r, enum phase phase, enum side side, enum trial_kind kind,
 		 uint32_t index, double seconds)
 {
-	packet_clear(&r->packet);
-	packet_put_u64(&r->packet, phase);
-	packet_put_u64(&r->packet, side);
-	packet_put_u64(&r->packet, kind);
-	packet_put_u64(&r->packet, index);
-	packet_put_f64(&r->packet, seconds);
-	if (wire_send(r->fd, WIRE_STEP, &r->packet))
-		r->parent_gone = true;
+	pulse_set(r->pulse, (struct step){phase, side, kind, index, seconds});
 }
 
 /* ---- opening ---- */
@@ -99,7 +92,8 @@ int runner_open(struct runner *r, const char *driver_path)
 	if (!rc)
 		rc = open_context(r, &err);
 	if (!rc) { /* before anything else allocates */
-		rc = memory_reserve(&r->memory, &r->driver, r->device, &r->plan->reserve, &err);
+		rc = memory_reserve(&r->memory, &r->driver, r->device, &r->watch, &r->plan->reserve,
+				    &err);
 		if (rc == -EADDRNOTAVAIL)
 			rc = 0;
 	}
@@ -223,12 +217,14 @@ static int encode(struct runner *r, const struct bound *b, const struct descript
 
 int ready_make(struct ready *ready, struct runner *r, const struct bound *bound, struct error *err)
 {
+	enum activity before = stopwatch_switch(&r->watch, ACTIVITY_LOADING);
 	CUmodule module;
 	CUresult result;
 	int static_bytes = 0, rc;
 
 	*ready = (struct ready){.bound = bound};
 	rc = get_module(r, bound, &module, err);
+	stopwatch_switch(&r->watch, before);
 	if (rc)
 		return rc;
 	result = r->driver.cuModuleGetFunction(&ready->function, module, bound->entry);
@@ -346,6 +342,7 @@ static int launch_and_wait(struct runner *r, const struct ready *ready, uint32_t
 {
 	const struct bound *b = ready->bound;
 	bool attributes = b->attribute_count || b->cooperative;
+	enum activity before;
 	uint64_t began = monotonic_ns();
 	CUresult result = CUDA_SUCCESS;
 	float ms = 0;
@@ -353,6 +350,9 @@ static int launch_and_wait(struct runner *r, const struct ready *ready, uint32_t
 	if (attributes && !r->driver.cuLaunchKernelEx)
 		return error_set(err, ENOTSUP, ERROR_NO_OFFSET,
 				 "the driver has no cuLaunchKernelEx for this launch's attributes");
+	before = stopwatch_switch(&r->watch, ACTIVITY_KERNELS);
+	r->pulse->cost.trials++;
+	r->pulse->cost.launches += launches ? launches : 1;
 	r->driver.cuEventRecord(r->start, r->stream);
 	for (uint32_t i = 0; result == CUDA_SUCCESS && i < (launches ? launches : 1); i++)
 		result = attributes ? launch_with_attributes(r, ready) : launch_plain(r, ready);
@@ -360,6 +360,7 @@ static int launch_and_wait(struct runner *r, const struct ready *ready, uint32_t
 		note_failure(r, out, result, TRIAL_STATUS_LAUNCH_ERROR);
 		if (r->lost) /* a device that runs launches at once reports the fault here */
 			out->status = TRIAL_STATUS_FAULT;
+		stopwatch_switch(&r->watch, before);
 		return 0;
 	}
 	r->driver.cuEventRecord(r->stop, r->stream);
@@ -369,6 +370,7 @@ static int launch_and_wait(struct runner *r, const struct ready *ready, uint32_t
 		note_failure(r, out, result, TRIAL_STATUS_FAULT);
 	else if (r->driver.cuEventElapsedTime(&ms, r->start, r->stop) == CUDA_SUCCESS)
 		out->time_us = (double)ms * 1000.0;
+	stopwatch_switch(&r->watch, before);
 	return 0;
 }
 
@@ -452,9 +454,13 @@ int runner_ship(struct runner *r, struct packet *keys, const struct snapshot *s,
 
 		chunk_range(address, size, i, &at, &bytes);
 		snapshot_copy(s, at, bytes, data);
+		enum activity before = stopwatch_switch(&r->watch, ACTIVITY_HASHING);
+
 		key = hash_bytes(data, bytes);
+		stopwatch_switch(&r->watch, ACTIVITY_SENDING);
 		if (!sent_before(r, key) && wire_send_raw(r->fd, WIRE_CHUNK, data, bytes))
 			r->parent_gone = true;
+		stopwatch_switch(&r->watch, before);
 		packet_put_hash(keys, key);
 	}
 	return keys->bad ? -ENOMEM : 0;

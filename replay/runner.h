@@ -12,18 +12,8 @@
 #include "replay/bind.h"
 #include "replay/memory.h"
 #include "replay/plan.h"
+#include "replay/pulse.h"
 #include "replay/wire.h"
-
-/* What a worker is doing: the parent reads a crash or hang by it. */
-enum phase {
-	PHASE_SETUP,  /* loading, copying: not a launch */
-	PHASE_BASE,   /* the recorded image, where A is another one */
-	PHASE_A,      /* A on recorded contents */
-	PHASE_PROBE,  /* A with everything poisoned that it may write */
-	PHASE_POISON, /* A with its outputs poisoned */
-	PHASE_B,      /* B, plain or poisoned */
-	PHASE_FURTHER /* A or B on changed inputs, or launched several times */
-};
 
 struct loaded_module {
 	struct hash128 image;
@@ -31,7 +21,9 @@ struct loaded_module {
 };
 
 struct runner {
-	int fd; /* to the parent */
+	int fd;              /* to the parent */
+	struct pulse *pulse; /* shared with it */
+	struct stopwatch watch;
 	const struct plan *plan;
 	const struct replay_options *options;
 	struct driver driver;
@@ -71,7 +63,7 @@ struct outcome {
  */
 int runner_open(struct runner *r, const char *driver_path);
 
-/* Tells the parent what begins. seconds is the limit after which it may end this process. */
+/* Notes for the parent what begins. seconds is the limit after which it may end this process. */
 void runner_step(struct runner *r, enum phase phase, enum side side, enum trial_kind kind,
 		 uint32_t index, double seconds);
 
@@ -118,7 +110,7 @@ int runner_ship(struct runner *r, struct packet *keys, const struct snapshot *s,
 		uint64_t size);
 
 /* The worker's life: serves jobs from fd until the parent closes it. Returns its exit status. */
-int worker_main(int fd, const struct plan *plan, const struct replay_options *options,
-		const char *driver_path);
+int worker_main(int fd, struct pulse *pulse, const struct plan *plan,
+		const struct replay_options *options, const char *driver_path);
 
 #endif

@@ -34,8 +34,11 @@ struct moment trials_moment(const struct trials *t, enum phase phase, enum side 
 
 static void send_packet(struct trials *t, enum wire_type type)
 {
+	enum activity before = stopwatch_switch(&t->r->watch, ACTIVITY_SENDING);
+
 	if (wire_send(t->r->fd, type, &t->r->packet))
 		t->r->parent_gone = true;
+	stopwatch_switch(&t->r->watch, before);
 }
 
 static void send_done(struct trials *t, bool retry)
@@ -652,7 +655,9 @@ static int open_case(struct trials *t, struct error *err)
 	int rc;
 
 	runner_step(t->r, PHASE_SETUP, SIDE_A, TRIAL_REPEAT, 0, 600.0);
+	stopwatch_switch(&t->r->watch, ACTIVITY_DISK);
 	rc = contents_load(&t->contents, t->c->bundle, t->c->launch, err);
+	stopwatch_switch(&t->r->watch, ACTIVITY_HOST);
 	if (rc)
 		return rc;
 	runner_step(t->r, PHASE_SETUP, SIDE_A, TRIAL_REPEAT, 0, setup_seconds(t));

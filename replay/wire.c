@@ -174,19 +174,19 @@ uint64_t monotonic_ns(void)
 }
 
 /* Waits until fd can be read. */
-static int wait_readable(int fd, uint64_t deadline_ns, const volatile int *stop)
+static int wait_readable(int fd, const _Atomic uint64_t *deadline_ns, const volatile int *stop)
 {
 	for (;;) {
 		struct pollfd p = {.fd = fd, .events = POLLIN};
-		uint64_t now = monotonic_ns();
+		uint64_t now = monotonic_ns(), end = deadline_ns ? atomic_load(deadline_ns) : 0;
 		int ms = POLL_MS, n;
 
 		if (stop && *stop)
 			return -EINTR;
-		if (deadline_ns && now >= deadline_ns)
+		if (end && now >= end)
 			return -ETIMEDOUT;
-		if (deadline_ns && (deadline_ns - now) / 1000000u < POLL_MS)
-			ms = (int)((deadline_ns - now) / 1000000u) + 1;
+		if (end && (end - now) / 1000000u < POLL_MS)
+			ms = (int)((end - now) / 1000000u) + 1;
 		n = poll(&p, 1, ms);
 		if (n > 0)
 			return 0;
@@ -195,7 +195,7 @@ static int wait_readable(int fd, uint64_t deadline_ns, const volatile int *stop)
 	}
 }
 
-static int receive_all(int fd, void *data, size_t size, uint64_t deadline_ns,
+static int receive_all(int fd, void *data, size_t size, const _Atomic uint64_t *deadline_ns,
 		       const volatile int *stop)
 {
 	uint8_t *at = data;
@@ -217,8 +217,8 @@ static int receive_all(int fd, void *data, size_t size, uint64_t deadline_ns,
 	return 0;
 }
 
-int wire_receive(int fd, enum wire_type *type, struct packet *p, uint64_t deadline_ns,
-		 const volatile int *stop)
+int wire_receive(int fd, enum wire_type *type, struct packet *p,
+		 const _Atomic uint64_t *deadline_ns, const volatile int *stop)
 {
 	struct frame frame;
 	int rc = receive_all(fd, &frame, sizeof(frame), deadline_ns, stop);

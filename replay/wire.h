@@ -3,6 +3,7 @@
 #ifndef REPLAY_WIRE_H
 #define REPLAY_WIRE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +15,6 @@
 enum wire_type {
 	WIRE_READY = 1, /* worker: device description; ranges refused */
 	WIRE_FAILED,    /* worker: cannot work at all; text */
-	WIRE_STEP,      /* worker: what begins now, with its time limit */
 	WIRE_CHUNK,     /* worker: contents, raw */
 	WIRE_EXTENTS,   /* worker: the case's write extents */
 	WIRE_CASE,      /* worker: fidelity */
@@ -52,12 +52,12 @@ int wire_send(int fd, enum wire_type type, const struct packet *p);
 int wire_send_raw(int fd, enum wire_type type, const void *data, size_t size);
 
 /*
- * Receives one message into *p (cleared first). deadline_ns is CLOCK_MONOTONIC, 0 for none.
- * 0; -EPIPE the other end is gone; -ETIMEDOUT; -EINTR when *stop became non-zero (may be NULL);
- * -EBADMSG for a frame that cannot be.
+ * Receives one message into *p (cleared first). *deadline_ns is CLOCK_MONOTONIC, 0 for none;
+ * another process may move it meanwhile; NULL: never. 0; -EPIPE the other end is gone; -ETIMEDOUT;
+ * -EINTR when *stop became non-zero (may be NULL); -EBADMSG for a frame that cannot be.
  */
-int wire_receive(int fd, enum wire_type *type, struct packet *p, uint64_t deadline_ns,
-		 const volatile int *stop);
+int wire_receive(int fd, enum wire_type *type, struct packet *p,
+		 const _Atomic uint64_t *deadline_ns, const volatile int *stop);
 
 uint64_t monotonic_ns(void);
 

@@ -4,17 +4,22 @@
 
 #include "replay/trials.h"
 
-int worker_main(int fd, const struct plan *plan, const struct replay_options *options,
-		const char *driver_path)
+int worker_main(int fd, struct pulse *pulse, const struct plan *plan,
+		const struct replay_options *options, const char *driver_path)
 {
 	static struct runner r;
 	struct packet job = {0};
 	enum wire_type type;
 
-	r = (struct runner){.fd = fd, .plan = plan, .options = options};
+	r = (struct runner){.fd = fd, .pulse = pulse, .plan = plan, .options = options};
+	stopwatch_start(&r.watch, &pulse->cost, ACTIVITY_HOST);
 	if (runner_open(&r, driver_path))
 		return 1;
-	while (!r.lost && !r.parent_gone && wire_receive(fd, &type, &job, 0, NULL) == 0) {
+	for (;;) {
+		stopwatch_switch(&r.watch, ACTIVITY_WAITING);
+		if (r.lost || r.parent_gone || wire_receive(fd, &type, &job, NULL, NULL))
+			break;
+		stopwatch_switch(&r.watch, ACTIVITY_HOST);
 		uint64_t number = packet_get_u64(&job), caution = packet_get_u64(&job);
 
 		if (type != WIRE_JOB || job.bad || number >= plan->count ||

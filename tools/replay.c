@@ -25,6 +25,45 @@ static void print_summary(const struct replay_options *o, const struct replay_su
 		s->unfaithful, s->untested, s->failures, s->restarts, o->result);
 }
 
+static double share(const struct cost *c, enum activity a)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < ACTIVITY_COUNT; i++)
+		sum += c->ns[i];
+	return sum ? 100.0 * (double)c->ns[a] / (double)sum : 0;
+}
+
+/* Where the time went, the greatest shares first. */
+static void print_cost(const struct replay_summary *s)
+{
+	const struct cost *c = &s->cost;
+	double seconds = (double)s->wall_ns * 1e-9;
+	bool told[ACTIVITY_COUNT] = {0};
+
+	fprintf(stderr,
+		"kernelab: %" PRIu64 " trials in %.2f s (%.0f/s); workers' time:", c->trials,
+		seconds, seconds > 0 ? (double)c->trials / seconds : 0);
+	for (size_t n = 0; n < ACTIVITY_COUNT; n++) {
+		enum activity most = ACTIVITY_COUNT;
+
+		for (enum activity a = 0; a < ACTIVITY_COUNT; a++)
+			if (!told[a] && (most == ACTIVITY_COUNT || c->ns[a] > c->ns[most]))
+				most = a;
+		told[most] = true;
+		if (share(c, most) >= 0.5)
+			fprintf(stderr, "%s %s %.0f %%", n ? "," : "", activity_name(most),
+				share(c, most));
+	}
+	fprintf(stderr,
+		"; PCIe %.3f GB up (%.3f GB of recorded contents), %.3f GB down; on the device "
+		"%.3f "
+		"GB restored, %.3f GB compared\n",
+		(double)c->uploaded_bytes * 1e-9, (double)c->input_bytes * 1e-9,
+		(double)c->downloaded_bytes * 1e-9, (double)c->restored_bytes * 1e-9,
+		(double)c->compared_bytes * 1e-9);
+}
+
 int verb_replay(const struct verb *verb, int argc, char **argv)
 {
 	struct replay_options o;
@@ -83,7 +122,9 @@ int verb_replay(const struct verb *verb, int argc, char **argv)
 		log_error("replay: %s", err.message);
 		return 2;
 	}
-	if (!o.dry_run && !o.pairs)
+	if (!o.dry_run && !o.pairs) {
 		print_summary(&o, &summary);
+		print_cost(&summary);
+	}
 	return summary.interrupted ? STATUS_INTERRUPTED : 0;
 }

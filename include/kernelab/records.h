@@ -191,6 +191,8 @@ const char *trial_status_name(uint32_t v);
 
 /* A FACT of a result: "FILE: WHY" of a recording that a side is from and that lacks something. */
 #define FACT_PARTIAL_RECORDING "replay.partial_recording"
+/* FACTs of a result: seconds, bytes and counts of the replay (docs/replay.md, What it costs). */
+#define FACT_COST "replay.cost."
 
 #define RECORD_FACT(F, A)                                                                        \
 	F(1, STR, name, "dotted name, e.g. torch.version, env.TRITON_PTXAS_PATH, context.model") \

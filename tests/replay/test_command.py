@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """kernelab replay on the command line: what it refuses and how, what it prints, Ctrl-C."""
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -89,7 +91,19 @@ with tempfile.TemporaryDirectory(prefix="kernelab-replay-") as folder:
     done = run(a, "--b", b, "--dry-run")
     if done.returncode or "launch 1" not in done.stdout or "exact" not in done.stdout:
         problems.append(f"dry run: {done.stdout}{done.stderr}")
-    expect(run(*good), 0, "1 of 1 configs", "1 faithful", out)
+    done = run(*good)
+    expect(done, 0, "1 of 1 configs", "1 faithful", out)
+
+    # What it cost: a line, and facts that every report adds up.
+    expect(done, 0, " trials in ", "kernels", "PCIe")
+    subprocess.run([KERNELAB, "analyze", out, "--json", at("cost.json")], capture_output=True)
+    with open(at("cost.json"), encoding="utf-8") as f:
+        cost = json.load(f)["replay_cost"]
+    trials = int(re.search(r"(\d+) trials in", done.stderr)[1])
+    if cost["trials"] != trials or cost["launches"] < trials:
+        problems.append(f"{trials} trials on stderr, facts say {cost}")
+    if not 0 < cost["input_bytes"] <= cost["uploaded_bytes"] or not cost["kernels_s"] > 0:
+        problems.append(f"costs that cannot be: {cost}")
     refused("exists", arguments=good)
     refused("result of a replay", arguments=[out, "--b", b, "-o", at("again.klab")])
 

@@ -39,7 +39,7 @@ static void carries_a_message(void **state)
 	packet_put_f64(&out, 1.5);
 	packet_put_hash(&out, h);
 	assert_int_equal(wire_send(ends[0], WIRE_TRIAL, &out), 0);
-	assert_int_equal(wire_receive(ends[1], &type, &in, 0, NULL), 0);
+	assert_int_equal(wire_receive(ends[1], &type, &in, NULL, NULL), 0);
 	assert_int_equal(type, WIRE_TRIAL);
 	assert_int_equal(packet_get_u64(&in), 7);
 	assert_string_equal(packet_get_text(&in), "reason");
@@ -61,11 +61,11 @@ static void refuses_nonsense(void **state)
 	enum wire_type type;
 
 	assert_int_equal(write(ends[0], frame, sizeof(frame)), sizeof(frame));
-	assert_int_equal(wire_receive(ends[1], &type, &in, 0, NULL), -EBADMSG);
-	frame[0] = WIRE_STEP;
+	assert_int_equal(wire_receive(ends[1], &type, &in, NULL, NULL), -EBADMSG);
+	frame[0] = WIRE_CHUNK;
 	frame[1] = WIRE_MAX_BYTES + 1;
 	assert_int_equal(write(ends[0], frame, sizeof(frame)), sizeof(frame));
-	assert_int_equal(wire_receive(ends[1], &type, &in, 0, NULL), -EBADMSG);
+	assert_int_equal(wire_receive(ends[1], &type, &in, NULL, NULL), -EBADMSG);
 	packet_free(&in);
 }
 
@@ -74,12 +74,12 @@ static void ends_at_the_deadline_stop_and_hangup(void **state)
 	struct packet in = {0};
 	enum wire_type type;
 	volatile int stop = 1;
+	_Atomic uint64_t deadline = monotonic_ns() + 1000000;
 
-	assert_int_equal(wire_receive(ends[1], &type, &in, monotonic_ns() + 1000000, NULL),
-			 -ETIMEDOUT);
-	assert_int_equal(wire_receive(ends[1], &type, &in, 0, &stop), -EINTR);
+	assert_int_equal(wire_receive(ends[1], &type, &in, &deadline, NULL), -ETIMEDOUT);
+	assert_int_equal(wire_receive(ends[1], &type, &in, NULL, &stop), -EINTR);
 	shutdown(ends[0], SHUT_WR);
-	assert_int_equal(wire_receive(ends[1], &type, &in, 0, NULL), -EPIPE);
+	assert_int_equal(wire_receive(ends[1], &type, &in, NULL, NULL), -EPIPE);
 	packet_free(&in);
 }
 
