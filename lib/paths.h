@@ -7,9 +7,10 @@
 
 /* What can be looked for. */
 enum part {
-	PART_SHIM,     /* libkernelab-shim.so */
-	PART_SOFTGPU,  /* softgpu/libcuda.so.1 */
-	PART_RECOMPILE /* recompile.py */
+	PART_SHIM,      /* libkernelab-shim.so */
+	PART_SOFTGPU,   /* softgpu/libcuda.so.1 */
+	PART_RECOMPILE, /* recompile.py */
+	PART_GLUE       /* sitecustomize.py of the Python glue: its folder is meant */
 };
 
 /*

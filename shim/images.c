@@ -11,6 +11,7 @@
 #include "lib/base.h"
 #include "lib/origin.h"
 #include "shim/extents.h"
+#include "shim/glue.h"
 #include "shim/image_ptx.h"
 #include "shim/kernels.h"
 #include "shim/map.h"
@@ -122,6 +123,20 @@ static int put_image_record(struct bundle_writer *w, const struct image *image)
 	return r;
 }
 
+static int put_glue_note(struct bundle_writer *w, const struct image *image)
+{
+	struct cache_file note;
+	int r;
+
+	if (!glue_note(image->id, &note))
+		return 0;
+	r = put_file(w, image->id, &note);
+	free(note.name);
+	free(note.path);
+	free(note.data);
+	return r;
+}
+
 static int put_image(struct bundle_writer *w, const struct image *image)
 {
 	int r = put_image_record(w, image);
@@ -129,6 +144,8 @@ static int put_image(struct bundle_writer *w, const struct image *image)
 	for (size_t i = 0; r >= 0 && i < CACHE_SUFFIX_COUNT; i++)
 		if (image->cache.files[i].data)
 			r = put_file(w, image->id, &image->cache.files[i]);
+	if (r >= 0)
+		r = put_glue_note(w, image);
 	if (r >= 0 && image->origin == ORIGIN_INDUCTOR && image->signature &&
 	    *image->signature->source_file == '/')
 		r = put_run_file(w, image->signature->source_file);
@@ -492,9 +509,12 @@ static int visit_best_configs(void *value, void *data)
 
 int images_write_end(struct bundle_writer *w)
 {
+	_cleanup_free_ char *autotune = glue_autotune_path();
 	struct best_configs b = {.w = w};
 
 	map_filter(&by_id, visit_best_configs, &b);
+	if (b.r >= 0 && autotune)
+		b.r = put_run_file(w, autotune);
 	return b.r;
 }
 

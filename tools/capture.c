@@ -170,6 +170,33 @@ static int set_fresh_caches(const char *output, struct error *err)
 	return 0;
 }
 
+/*
+ * The folder of the glue in front of the program's PYTHONPATH: the way to run in a Python that asks
+ * for nothing. The glue itself gives way to the program's own sitecustomize.
+ */
+static int set_glue(const struct capture_options *o, struct error *err)
+{
+	_cleanup_free_ char *glue = NULL;
+
+	if (o->no_glue)
+		return setenv(environment_name(ENVIRONMENT_NO_GLUE), "1", 1)
+			       ? error_set(err, errno, ERROR_NO_OFFSET, "cannot set %s",
+					   environment_name(ENVIRONMENT_NO_GLUE))
+			       : 0;
+	if (part_find(PART_GLUE, &glue, err) < 0) {
+		log_warning("capture: %s: no constexprs, source and shapes from Python",
+			    err->message);
+		*err = (struct error){0};
+		return 0;
+	}
+	*strrchr(glue, '/') = 0;
+	if (strchr(glue, ':')) {
+		log_warning("capture: a colon is in %s: no Python glue", glue);
+		return 0;
+	}
+	return set_list("PYTHONPATH", glue, true, err);
+}
+
 static int set_variable(enum environment_id id, const char *value, struct error *err)
 {
 	int r = setenv(environment_name(id), value, 1);
@@ -247,6 +274,8 @@ static int prepare(const struct capture_options *o, const char *output, char **a
 		r = set_fresh_caches(*absolute, err);
 	if (r >= 0)
 		r = set_settings(o, *absolute, err);
+	if (r >= 0)
+		r = set_glue(o, err);
 	return r < 0 ? r : set_list("LD_PRELOAD", shim, false, err);
 }
 

@@ -10,6 +10,7 @@
 #include "lib/base.h"
 #include "lib/log.h"
 #include "tools/show_launch.h"
+#include "tools/show_tuning.h"
 #include "tools/suite_report.h"
 #include "tools/verbs.h"
 
@@ -72,6 +73,26 @@ static void print_specialisation(FILE *f, const struct suite_member *m)
 		fprintf(f, "\n");
 }
 
+/* What the Python glue noted when it was compiled. */
+static int print_note(FILE *f, const struct suite_member *m)
+{
+	const struct note *n = m->note;
+	_cleanup_free_ char *constexprs = suite_clean(n ? n->constexprs : "");
+	_cleanup_free_ char *tensors = suite_clean(n ? n->tensors : "");
+	_cleanup_free_ char *file = suite_clean(n ? n->file : "");
+
+	if (!constexprs || !tensors || !file)
+		return -ENOMEM;
+	if (*constexprs)
+		fprintf(f, "      constexprs: %s\n", constexprs);
+	if (*tensors)
+		fprintf(f, "      compiled for: %s\n", tensors);
+	if (*file)
+		fprintf(f, "      Python source %s:%" PRIu32 ", SHA-256 %.16s with helpers\n", file,
+			n->line, n->python_hash);
+	return 0;
+}
+
 static int print_member(FILE *f, const struct suite *s, const struct suite_member *m)
 {
 	_cleanup_free_ char *path = suite_clean(s->bundles[m->bundle]->path);
@@ -79,6 +100,7 @@ static int print_member(FILE *f, const struct suite *s, const struct suite_membe
 	_cleanup_free_ char *how = suite_clean(m->image->ptxas_how);
 	_cleanup_free_ char *problem = suite_clean(m->problem);
 	char text[HASH_TEXT_BYTES];
+	int r;
 
 	if (!path || !ptxas || !how || !problem)
 		return -ENOMEM;
@@ -96,9 +118,10 @@ static int print_member(FILE *f, const struct suite *s, const struct suite_membe
 	if (*problem)
 		fprintf(f, "      cannot be read: %s\n", problem);
 	print_specialisation(f, m);
+	r = print_note(f, m);
 	print_classes(f, m);
 	print_launches(f, m);
-	return 0;
+	return r;
 }
 
 static int print_args(FILE *f, const struct suite_family *k)
@@ -133,6 +156,8 @@ static int print_family(FILE *f, const struct suite *s, const struct suite_famil
 	else
 		fprintf(f, "  source unknown\n");
 	r = print_args(f, k);
+	if (!r)
+		r = show_tuning(f, s, k);
 	for (size_t i = 0; i < k->config_count && !r; i++) {
 		const struct suite_config *c = &k->configs[i];
 

@@ -123,6 +123,12 @@ static void add_class(struct writer *w, json_t *array, const struct suite_class 
 	append(w, array, object);
 }
 
+/* What the glue noted; null where it noted nothing. */
+static json_t *note_json(const char *text)
+{
+	return text ? json_loads(text, JSON_DECODE_ANY, NULL) : json_null();
+}
+
 static void add_member(struct writer *w, json_t *array, const struct suite_member *m)
 {
 	json_t *object = json_object(), *inner;
@@ -137,6 +143,9 @@ static void add_member(struct writer *w, json_t *array, const struct suite_membe
 	     m->triton && m->triton->signature && !w->failed && i < m->triton->signature->arg_count;
 	     i++)
 		append(w, inner, json_integer(m->triton->signature->args[i].divisibility));
+	put(w, object, "constexprs", note_json(m->note ? m->note->constexprs_json : NULL));
+	put(w, object, "tensors", note_json(m->note ? m->note->tensors_json : NULL));
+	put_text(w, object, "python_sha256", m->note ? m->note->python_hash : "");
 	put_number(w, object, "registers",
 		   m->code     ? m->code->registers
 		   : m->kernel ? m->kernel->registers

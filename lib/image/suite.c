@@ -77,6 +77,7 @@ static int add_member(struct suite *s, size_t bundle, const struct suite_image *
 		m->code_hash = m->code->code;
 	if (image->triton && !strcmp(image->triton->name, entry)) {
 		m->triton = image->triton;
+		m->note = image->note;
 		m->special = image->triton->special;
 	}
 	return set_keys(&p->keyed[p->keyed_count - 1], image, err);

@@ -44,6 +44,7 @@ struct suite_member {
 	const struct record_kernel *kernel; /* NULL: the image was loaded, the kernel never used */
 	const char *entry;                  /* entry name */
 	const struct triton_kernel *triton; /* metadata; NULL without */
+	const struct note *note;            /* of the Python glue; NULL without */
 	const struct cubin *cubin;          /* NULL where the image is no cubin */
 	const struct cubin_kernel *code;    /* the entry in it; NULL without cubin */
 	const char *problem; /* why metadata or cubin could not be read (they are NULL then); "" */

@@ -53,6 +53,25 @@ static int read_file(struct suite_image *image, const struct bundle *b, const ch
 	return 0;
 }
 
+/* A damaged note is told, and the rest is read without it. */
+static int read_note(struct suite_image *image, const struct bundle *b)
+{
+	_cleanup_free_ char *data = NULL;
+	struct span text;
+	struct error e;
+	int r = read_file(image, b, NOTE_SUFFIX, &data, &text);
+
+	if (r < 0 || !text.data)
+		return r;
+	r = note_parse(&image->note, &text, &e);
+	if (r == -EINVAL) {
+		image->note = NULL;
+		note(image, "glue", &e);
+		return 0;
+	}
+	return r;
+}
+
 static int read_metadata(struct suite_image *image, const struct bundle *b)
 {
 	_cleanup_free_ char *json = NULL, *source = NULL, *ttgir = NULL, *ptx = NULL;
@@ -61,7 +80,7 @@ static int read_metadata(struct suite_image *image, const struct bundle *b)
 	struct error e;
 	int r;
 
-	if (read_file(image, b, ".json", &json, &texts.json) ||
+	if (read_note(image, b) || read_file(image, b, ".json", &json, &texts.json) ||
 	    read_file(image, b, ".source", &source, &texts.source) ||
 	    (!texts.source.data && read_file(image, b, ".ttir", &source, &texts.source)) ||
 	    read_file(image, b, ".ttgir", &ttgir, &texts.ttgir) ||
@@ -71,6 +90,7 @@ static int read_metadata(struct suite_image *image, const struct bundle *b)
 		image->ptx_hash = ptx_canonical_hash(ptx_text.data, ptx_text.size);
 	if (!texts.json.data)
 		return 0;
+	texts.note = image->note;
 	r = triton_kernel_parse(&image->triton, &texts, &e);
 	if (r < 0 && r != -ENOMEM) {
 		image->triton = NULL;
@@ -121,6 +141,7 @@ int suite_image_read(struct suite_image *out, const struct bundle *b,
 void suite_image_clear(struct suite_image *image)
 {
 	triton_kernel_free(image->triton);
+	note_free(image->note);
 	cubin_free(image->cubin);
 	*image = (struct suite_image){0};
 }

@@ -11,6 +11,7 @@
 struct suite_image {
 	const struct record_image *record;
 	struct triton_kernel *triton; /* NULL without metadata */
+	struct note *note;            /* of the Python glue; NULL without */
 	struct cubin *cubin;          /* NULL where it is no cubin */
 	struct hash128 ptx_hash;      /* of .ptx, else of the image's own PTX; zero without */
 	char problem[256];            /* what could not be read; "" */

@@ -148,7 +148,7 @@ static int64_t config_warps(const struct span *ttgir)
 	return 0;
 }
 
-static char *options_text(const struct triton_kernel *k, const char *shapes)
+static char *options_text(const struct triton_kernel *k, const char *shapes, const char *constexprs)
 {
 	char ctas[32] = "", maxnreg[32] = "";
 
@@ -156,13 +156,14 @@ static char *options_text(const struct triton_kernel *k, const char *shapes)
 		snprintf(ctas, sizeof(ctas), " num_ctas=%" PRId64, k->num_ctas);
 	if (k->maxnreg)
 		snprintf(maxnreg, sizeof(maxnreg), " maxnreg=%" PRId64, k->maxnreg);
-	return text_format("num_warps=%" PRId64 " num_stages=%" PRId64 "%s%s%s%s%s", k->num_warps,
-			   k->num_stages, ctas, maxnreg,
+	return text_format("num_warps=%" PRId64 " num_stages=%" PRId64 "%s%s%s%s%s%s%s",
+			   k->num_warps, k->num_stages, ctas, maxnreg,
 			   k->enable_fp_fusion ? "" : " enable_fp_fusion=false", *shapes ? " " : "",
-			   shapes);
+			   shapes, *constexprs ? " " : "", constexprs);
 }
 
-static int read_source(struct triton_kernel *k, const struct span *source, struct error *err)
+static int read_source(struct triton_kernel *k, const struct span *source, const struct note *note,
+		       struct error *err)
 {
 	_cleanup_free_ struct shape *shapes = NULL;
 	_cleanup_free_ char *shown = NULL;
@@ -181,7 +182,7 @@ static int read_source(struct triton_kernel *k, const struct span *source, struc
 			return r;
 	}
 	shown = shapes_text(shapes, shape_count, SHAPES_SHOWN);
-	k->options = shown ? options_text(k, shown) : NULL;
+	k->options = shown ? options_text(k, shown, note ? note->constexprs : "") : NULL;
 	if (!k->options)
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory");
 	return identity_make(k, source, shapes, shape_count, err);
@@ -209,7 +210,7 @@ int triton_kernel_parse(struct triton_kernel **out, const struct triton_texts *t
 		k->warps_known = k->num_warps;
 		if (!k->warps_known)
 			k->num_warps = k->total_warps;
-		r = read_source(k, &texts->source, err);
+		r = read_source(k, &texts->source, texts->note, err);
 	}
 	if (r) {
 		triton_kernel_free(k);

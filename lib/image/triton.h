@@ -10,14 +10,16 @@
 
 #include "kernelab/error.h"
 #include "kernelab/hash.h"
+#include "lib/image/note.h"
 #include "lib/ir.h"
 #include "lib/signature.h"
 
 /* The texts of a cache entry; data NULL where there is none. json is required. */
 struct triton_texts {
 	struct span json;
-	struct span source; /* .source (Triton 3.4 and later), before that .ttir */
-	struct span ttgir;  /* only for the config's num_warps of warp-specialised kernels */
+	struct span source;      /* .source (Triton 3.4 and later), before that .ttir */
+	struct span ttgir;       /* only for the config's num_warps of warp-specialised kernels */
+	const struct note *note; /* of the Python glue; NULL: none. Only for `options` */
 };
 
 /*
@@ -47,7 +49,8 @@ struct triton_kernel {
 	bool has_global_scratch, has_profile_scratch;
 	bool cooperative, pdl;
 	char *triton_version; /* "3.6.0"; "" before 3.3, where .json does not say */
-	char *options;        /* for people: "num_warps=4 num_stages=3 64x32 128x32" */
+	char *options; /* for people: "num_warps=4 num_stages=3 64x32 128x32", then the constexprs
+			  where the glue has noted them */
 
 	struct hash128 family; /* entry + argument types + source location, see docs/identity.md */
 	struct hash128 config; /* canonical .source + options; without specialisation */

@@ -113,6 +113,17 @@ static int try_json(const char *data, size_t size)
 	return r;
 }
 
+static int try_note(const char *data, size_t size)
+{
+	struct span text = {data, size};
+	struct note *n = NULL;
+	struct error e;
+	int r = note_parse(&n, &text, &e);
+
+	note_free(n);
+	return r;
+}
+
 static const struct {
 	const char *file;
 	int (*try)(const char *data, size_t size);
@@ -125,6 +136,7 @@ static const struct {
 	{"versions/fbtriton-3.7.4/tlx_ws.ttgir", try_source},
 	{"cubins/memory.ptx", try_source},
 	{"versions/triton-3.9.0/add_kernel.json", try_json},
+	{"notes/scale_k.glue", try_note},
 };
 
 int main(int argc, char **argv)

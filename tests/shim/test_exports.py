@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The shim exports the WRAPPED rows of the driver table and dlsym, dlvsym; needs nothing but libc."""
+"""The shim exports the WRAPPED rows of the driver table, dlsym, dlvsym, and the glue's hash; needs nothing but libc."""
 import re
 import subprocess
 import sys
@@ -10,7 +10,7 @@ table = re.findall(r"\bE\((\w+),\s*\w+,\s*WRAPPED\)", open(entries, encoding="ut
 names = subprocess.run(["nm", "-D", "--defined-only", "--format=posix", shim], check=True,
                        capture_output=True, text=True).stdout
 exported = {line.split()[0].split("@")[0] for line in names.splitlines()}
-wanted = {*table, "dlsym", "dlvsym"}
+wanted = {*table, "dlsym", "dlvsym", "kernelab_image_id"}
 if len(table) < 10:
     problems.append(f"only {len(table)} WRAPPED rows in {entries}")
 if exported != wanted:
