@@ -479,6 +479,8 @@ int analysis_run(struct analysis **out, char *const *paths, size_t count,
 		e = take_head(a, err);
 	if (!e)
 		e = judge(a, &p, err);
+	if (!e)
+		e = scope_families(a, err);
 	if (e) {
 		analysis_free(a);
 		return e;
@@ -499,6 +501,7 @@ static void free_family(struct family_verdict *f)
 		free(f->notes[i]);
 	free(f->notes);
 	free(f->accepted);
+	scope_clear(&f->scope);
 }
 
 void analysis_free(struct analysis *a)

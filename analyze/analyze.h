@@ -9,6 +9,7 @@
 
 #include "analyze/decide.h"
 #include "analyze/result.h"
+#include "analyze/scope.h"
 #include "kernelab/error.h"
 
 struct config_verdict {
@@ -51,6 +52,7 @@ struct family_verdict {
 	size_t note_count, note_capacity;
 	char *accepted; /* reason for which a baseline accepts this verdict; NULL: it does not */
 	struct earlier_verdict before;
+	struct scope scope; /* of buckets 2 and 3 */
 };
 
 /* A text that the model's owner should answer, or another fact for the head of reports. */

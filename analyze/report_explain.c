@@ -130,6 +130,8 @@ static int explain(FILE *out, const struct analysis *a, const struct family_verd
 					 f->outcome.provisional ? "; provisional limit" : "",
 					 f->outcome.nondeterministic ? "; A varies from run to run"
 								     : ""));
+	if (!e && f->scope.text)
+		e = put_line(out, 2, text_format("scope: %s", f->scope.text));
 	if (!e)
 		e = put_worst(out, f);
 	fprintf(out, "  configs:\n");

@@ -327,6 +327,46 @@ static json_t *before(struct writer *w, const struct earlier_verdict *b)
 	return object;
 }
 
+static json_t *clause(struct writer *w, const struct scope_clause *c)
+{
+	json_t *object = json_object();
+
+	put(w, object, "with", text(c->text));
+	put(w, object, "counts", json_string(c->of_config ? "configs" : "launches"));
+	put(w, object, "in", count(c->in));
+	put(w, object, "in_failed", count(c->in_failed));
+	put(w, object, "out", count(c->out));
+	put(w, object, "out_failed", count(c->out_failed));
+	return object;
+}
+
+/* What separates the launches that show a difference from the others. */
+static json_t *scope(struct writer *w, const struct scope *s)
+{
+	json_t *object, *list;
+
+	if (s->kind == SCOPE_NONE)
+		return json_null();
+	object = json_object();
+	put(w, object, "text", text(s->text));
+	put(w, object, "kind", json_string(scope_kind_name(s->kind)));
+	put(w, object, "configs", count(s->configs));
+	put(w, object, "configs_failed", count(s->configs_failed));
+	put(w, object, "launches", count(s->launches));
+	put(w, object, "launches_failed", count(s->launches_failed));
+	list = array_in(w, object, "clauses");
+	for (size_t i = 0; list && i < s->clause_count; i++)
+		append(w, list, clause(w, &s->clauses[i]));
+	list = array_in(w, object, "also");
+	for (size_t i = 0; list && i < s->also_count; i++)
+		append(w, list, text(s->also[i]));
+	put(w, object, "outputs", text_or_null(s->outputs));
+	put(w, object, "types", text_or_null(s->types));
+	put(w, object, "trials", text_or_null(s->trials));
+	put(w, object, "place", text_or_null(s->place));
+	return object;
+}
+
 static json_t *family_object(struct writer *w, const struct analysis *a,
 			     const struct family_verdict *f)
 {
@@ -342,6 +382,7 @@ static json_t *family_object(struct writer *w, const struct analysis *a,
 	put(w, object, "mark", text_or_null(a->mark));
 	put(w, object, "accepted", text_or_null(f->accepted));
 	put(w, object, "before", before(w, &f->before));
+	put(w, object, "scope", scope(w, &f->scope));
 	put_worst(w, object, f);
 	put(w, object, "coverage", coverage(w, &f->coverage));
 	put(w, object, "time_us", timing(family_timing(f)));

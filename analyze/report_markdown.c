@@ -123,6 +123,11 @@ static void put_details(FILE *out, const struct analysis *a, const struct family
 		fputs(")", out);
 	}
 	fputc('\n', out);
+	if (f->scope.text) {
+		fputs("- scope: ", out);
+		put_text(out, f->scope.text);
+		fputc('\n', out);
+	}
 	for (size_t i = 0; i < f->note_count; i++) {
 		snprintf(text, sizeof(text), "%.900s", f->notes[i]);
 		fputs("- ", out);

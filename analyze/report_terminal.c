@@ -201,6 +201,14 @@ static void put_coverage(const struct terminal *t, const struct family_verdict *
 	fputc('\n', t->out);
 }
 
+static void put_scope(const struct terminal *t, const struct family_verdict *f)
+{
+	_cleanup_free_ char *line = f->scope.text ? text_format("scope: %s", f->scope.text) : NULL;
+
+	if (line)
+		lines_wrap(t->out, 2, line);
+}
+
 static void put_details(const struct terminal *t, const struct analysis *a,
 			const struct family_verdict *f)
 {
@@ -215,6 +223,7 @@ static void put_details(const struct terminal *t, const struct analysis *a,
 		 rule_name(f->outcome.rule), f->outcome.evidence);
 	phrase_clean(line);
 	lines_wrap(t->out, 2, line + strspn(line, " "));
+	put_scope(t, f);
 	phrase_place(line, f);
 	if (*line)
 		lines_wrap(t->out, 2, line);

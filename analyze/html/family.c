@@ -323,6 +323,12 @@ int html_family(FILE *out, const struct analysis *a, size_t index)
 	if (f->outcome.nondeterministic)
 		fputs(" <em>(A varies from run to run)</em>", out);
 	fputs("</p>\n", out);
+	if (f->scope.text)
+		fputs("<p class=\"scope\"><strong>Scope</strong>: ", out);
+	if (!e && f->scope.text)
+		e = html_text(out, f->scope.text);
+	if (f->scope.text)
+		fputs("</p>\n", out);
 	if (!e)
 		e = put_worst(out, f);
 	if (!e)

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* The texts for people that a result holds of configs and launches, cut into words. */
+#ifndef ANALYZE_WORDS_H
+#define ANALYZE_WORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Of one text: CONFIG.options and CASE.params are of a recording, so what is beyond is left out. */
+#define WORDS_MAX  256u
+#define WORD_SIZES 64u
+
+/* "num_warps=4" or "64x32"; points into the text. */
+struct word {
+	const char *name, *value; /* value NULL: no '=' in it */
+	int name_length, value_length;
+};
+
+/* Cuts text (may be NULL) at spaces. Number of words. All functions here are pure. */
+size_t words_split(const char *text, struct word out[WORDS_MAX]);
+
+bool words_equal(const char *x, int nx, const char *y, int ny);
+
+/* A whole decimal number of at most 18 digits. */
+bool word_whole(const char *text, int length, int64_t *out);
+
+/* 0x… of at most 16 digits. */
+bool word_address(const char *text, int length, int64_t *out);
+
+/* Sizes in a word such as 64x32, all above 0: how many, 0 where it is no shape. */
+size_t word_sizes(const struct word *w, int64_t out[WORD_SIZES]);
+
+#endif
