@@ -515,10 +515,14 @@ static int put_config(struct ledger *r, size_t i)
 				  .pairing = p->pairing,
 				  .tested = state->tested};
 
-	if (p->a)
+	if (p->a) {
 		c.a_image = p->a->image->id;
-	if (p->b)
+		c.a_ptxas = p->a->image->ptxas;
+	}
+	if (p->b) {
 		c.b_image = p->b->image->id;
+		c.b_ptxas = p->b->image->ptxas;
+	}
 	if (p->a && p->b) {
 		c.same_code = !hash_is_zero(p->a->code_hash) &&
 			      hash_equal(p->a->code_hash, p->b->code_hash);

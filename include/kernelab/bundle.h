@@ -39,6 +39,13 @@ struct bundle_writer;
 /* Creates path (O_EXCL: -EEXIST if it is there) and writes the header. */
 int bundle_writer_open(struct bundle_writer **out, const char *path, enum bundle_kind kind);
 
+/*
+ * Goes on with a bundle that was closed: its index and footer are taken away, so that it is
+ * unfinished until the writer is closed again. Nobody else may be writing it. -EBADMSG with err
+ * where it is not whole.
+ */
+int bundle_writer_append(struct bundle_writer **out, const char *path, struct error *err);
+
 /* One function a record type: int bundle_put_launch(w, &launch) and so on. Copies everything. */
 #define R(type, NAME, name, array) \
 	int bundle_put_##name(struct bundle_writer *w, const struct record_##name *r);

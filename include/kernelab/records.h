@@ -340,7 +340,9 @@ const char *trial_status_name(uint32_t v);
 	F(8, BOOL, tested, "at least one case ran on both sides")          \
 	F(9, STR, reason, "why it was not tested")                         \
 	F(10, BOOL, same_code, "machine code (.text) of A and B is equal") \
-	F(11, BOOL, same_ptx, "canonical PTX of A and B is equal")
+	F(11, BOOL, same_ptx, "canonical PTX of A and B is equal")         \
+	F(12, STR, a_ptxas, "IMAGE.ptxas of A")                            \
+	F(13, STR, b_ptxas, "IMAGE.ptxas of B")
 
 #define RECORD_CASE(F, A)                                                         \
 	F(1, U32, number, "from 0, unique in the result")                         \
@@ -377,6 +379,17 @@ const char *trial_status_name(uint32_t v);
 	F(16, F64, scale, "scaled: float inputs times this")                                       \
 	F(17, BOOL, zeroed, "scaled: floats that are updated in place begin as zero")
 
+/* What crossing the sides' compiler stages told of a family: A's PTX through B's ptxas, and so on.
+ */
+#define RECORD_STAGE(F, A)                                                            \
+	F(1, HASH, family, "FAMILY.key")                                              \
+	F(2, STR, a_ptxas, "program that assembled B's PTX")                          \
+	F(3, STR, b_ptxas, "program that assembled A's PTX")                          \
+	F(4, U32, ptxas_bucket, "A's PTX by B's ptxas against A; 0: not tested")      \
+	F(5, STR, ptxas_evidence, "rule and figures of it, or why it was not tested") \
+	F(6, U32, before_bucket, "B's PTX by A's ptxas against A; 0: not tested")     \
+	F(7, STR, before_evidence, "rule and figures of it, or why it was not tested")
+
 /* R(type on disk, NAME, struct/function name, array in struct bundle) */
 #define RECORDS(R)                                 \
 	R(1, RUN, run, runs)                       \
@@ -395,7 +408,8 @@ const char *trial_status_name(uint32_t v);
 	R(33, FAMILY, family, families)            \
 	R(34, CONFIG, config, configs)             \
 	R(35, CASE, case, cases)                   \
-	R(36, TRIAL, trial, trials)
+	R(36, TRIAL, trial, trials)                \
+	R(37, STAGE, stage, stages)
 
 /* Records that stand only inside others. */
 #define SUB_RECORDS(R)          \

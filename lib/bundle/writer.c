@@ -139,9 +139,8 @@ static int writer_usable(const struct bundle_writer *w)
 
 /* ---- opening ---- */
 
-static int writer_start(struct bundle_writer *w)
+static int writer_prepare(struct bundle_writer *w)
 {
-	struct iovec part = {&w->header, sizeof(w->header)};
 	struct stat st;
 	void *zeros;
 
@@ -154,16 +153,24 @@ static int writer_start(struct bundle_writer *w)
 		return -ENOMEM;
 	w->zero_key = hash_bytes(zeros, CHUNK_BYTES);
 	free(zeros);
-	return append(w, &part, 1);
+	return 0;
+}
+
+static int writer_start(struct bundle_writer *w)
+{
+	struct iovec part = {&w->header, sizeof(w->header)};
+	int status = writer_prepare(w);
+
+	return status ? status : append(w, &part, 1);
 }
 
 /*
  * A program that runs with a standard stream closed still prints: its words are not to land in the
  * bundle, so that never gets a number below 3. Mode 0600: a bundle holds the model's data.
  */
-static int create_file(const char *path)
+static int open_file(const char *path, int flags)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600), moved, status;
+	int fd = open(path, flags | O_CLOEXEC, 0600), moved, status;
 
 	if (fd < 0)
 		return -errno;
@@ -174,7 +181,8 @@ static int create_file(const char *path)
 	close(fd);
 	if (moved >= 0)
 		return moved;
-	unlink(path);
+	if (flags & O_CREAT)
+		unlink(path);
 	return status;
 }
 
@@ -191,7 +199,7 @@ int bundle_writer_open(struct bundle_writer **out, const char *path, enum bundle
 		return status;
 	}
 	w->owner = getpid();
-	w->fd = create_file(path);
+	w->fd = open_file(path, O_WRONLY | O_CREAT | O_EXCL);
 	if (w->fd < 0) {
 		status = w->fd;
 		free(w);
@@ -205,6 +213,61 @@ int bundle_writer_open(struct bundle_writer **out, const char *path, enum bundle
 		bundle_writer_abandon(w);
 		return status;
 	}
+	*out = w;
+	return 0;
+}
+
+/* The lists of a file that is to be continued. */
+static int take_lists(struct bundle_writer *w, const struct format_index_record *records,
+		      size_t record_count, const struct chunk_table *chunks)
+{
+	w->records = malloc((record_count + 1) * sizeof(*w->records));
+	if (!w->records)
+		return -ENOMEM;
+	if (record_count)
+		memcpy(w->records, records, record_count * sizeof(*w->records));
+	w->record_count = record_count;
+	w->record_capacity = record_count + 1;
+	for (size_t i = 0; i < chunks->count; i++) {
+		int status = chunk_table_reserve(&w->chunks);
+
+		if (status)
+			return status;
+		chunk_table_add(&w->chunks, &chunks->items[i]);
+	}
+	return 0;
+}
+
+int bundle_writer_continue(struct bundle_writer **out, const char *path, uint64_t end,
+			   const struct format_index_record *records, size_t record_count,
+			   const struct chunk_table *chunks)
+{
+	struct bundle_writer *w = calloc(1, sizeof(*w));
+	int status;
+
+	if (!w)
+		return -ENOMEM;
+	w->owner = getpid();
+	w->fd = open_file(path, O_RDWR);
+	if (w->fd < 0) {
+		status = w->fd;
+		free(w);
+		return status;
+	}
+	pthread_mutex_init(&w->file, NULL);
+	pthread_mutex_init(&w->table, NULL);
+	status = writer_prepare(w);
+	if (!status && pread(w->fd, &w->header, sizeof(w->header), 0) != sizeof(w->header))
+		status = -EIO;
+	if (!status)
+		status = take_lists(w, records, record_count, chunks);
+	if (!status && ftruncate(w->fd, (off_t)end))
+		status = -errno;
+	if (status) {
+		bundle_writer_abandon(w);
+		return status;
+	}
+	w->offset = end;
 	*out = w;
 	return 0;
 }

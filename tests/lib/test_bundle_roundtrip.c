@@ -182,6 +182,48 @@ static void impossible_records_are_refused_by_the_writer(void **state)
 	bundle_close(b);
 }
 
+static void a_closed_bundle_is_continued(void **state)
+{
+	_cleanup_free_ char *path = scratch_path("continued.klab");
+	struct record_fact fact = {.name = "x", .value = "first"};
+	struct bundle_writer *w;
+	struct hash128 key, again;
+	struct bundle *b;
+	struct error err;
+	char data[8] = {0};
+	uint64_t size;
+
+	assert_int_equal(bundle_writer_open(&w, path, BUNDLE_RESULT), 0);
+	assert_int_equal(bundle_put_fact(w, &fact), 0);
+	assert_int_equal(bundle_put_chunk(w, "content", 8, &key), 0);
+	size = bundle_writer_size(w);
+	assert_int_equal(bundle_writer_close(w), 0);
+
+	if (bundle_writer_append(&w, path, &err))
+		fail_msg("%s", err.message);
+	assert_int_equal(bundle_writer_size(w), size);
+	assert_int_equal(scratch_size(path), size);
+	fact.value = "second";
+	assert_int_equal(bundle_put_chunk(w, "content", 8, &again), 0);
+	assert_int_equal(bundle_writer_size(w), size); /* it is known to be there */
+	assert_int_equal(bundle_put_fact(w, &fact), 0);
+	assert_int_equal(bundle_writer_close(w), 0);
+
+	if (bundle_open(&b, path, &err))
+		fail_msg("%s", err.message);
+	assert_true(b->complete);
+	assert_int_equal(b->facts.count, 2);
+	assert_string_equal(bundle_fact(b, "x"), "second");
+	assert_int_equal(bundle_read_chunk(b, key, data, 8, &err), 0);
+	assert_string_equal(data, "content");
+	bundle_close(b);
+
+	size = scratch_size(path);
+	assert_int_equal(truncate(path, (off_t)size - 1), 0);
+	assert_int_equal(bundle_writer_append(&w, path, &err), -EBADMSG);
+	assert_int_equal(scratch_size(path), size - 1);
+}
+
 static void an_existing_file_is_not_touched(void **state)
 {
 	_cleanup_free_ char *path = scratch_path("there.klab");
@@ -289,6 +331,7 @@ int main(void)
 		cmocka_unit_test(every_record_type_with_random_contents),
 		cmocka_unit_test(text_that_is_not_utf8_is_repaired),
 		cmocka_unit_test(impossible_records_are_refused_by_the_writer),
+		cmocka_unit_test(a_closed_bundle_is_continued),
 		cmocka_unit_test(an_existing_file_is_not_touched),
 		cmocka_unit_test(a_bundle_is_private),
 		cmocka_unit_test(look_ups),
