@@ -14,7 +14,7 @@ static const char *text_or(const char *text, const char *other)
 const char *valid_output_name(const struct record_family *f, const struct record_extent *e)
 {
 	if (!e->arg || e->arg > f->args.count)
-		return "?";
+		return text_or(e->global, "?");
 	return text_or(f->args.items[e->arg - 1].name, "?");
 }
 

@@ -250,6 +250,44 @@ static int bind_params(struct bound *b, const struct record_launch *launch,
 	return 0;
 }
 
+/* The recorded word is one of those that were noted with the region. */
+static bool leads_to(const struct record_region *r, const struct bytes *params, uint64_t word)
+{
+	for (size_t i = 0; word && i < r->param_offsets.count; i++)
+		if (read_word(params, r->param_offsets.items[i]) == word)
+			return true;
+	return false;
+}
+
+/* Finds the words that lead into module variables: these lie elsewhere in another process. */
+static int bind_variables(struct bound *b, const struct record_launch *launch, struct error *err)
+{
+	uint32_t variable = 0;
+
+	for (size_t k = 0; k < launch->regions.count; k++) {
+		const struct record_region *r = &launch->regions.items[k];
+
+		if (region_is_addressed(r) || !r->size)
+			continue;
+		for (uint32_t at = 0; at + 8 <= b->params_bytes; at += 8) {
+			uint64_t word;
+
+			memcpy(&word, b->params + at, sizeof(word));
+			if (word - r->base >= r->size || !leads_to(r, &launch->params, word))
+				continue;
+			if (b->variable_word_count == BOUND_MAX_VARIABLE_WORDS)
+				return error_set(err, EINVAL, ERROR_NO_OFFSET,
+						 "more than %d parameters of %s lead to module "
+						 "variables",
+						 BOUND_MAX_VARIABLE_WORDS, b->entry);
+			b->variable_words[b->variable_word_count++] =
+				(struct variable_word){at, variable, word - r->base};
+		}
+		variable++;
+	}
+	return 0;
+}
+
 static const struct record_tensor_map *find_tensor_map(const struct bundle *bundle,
 						       const void *descriptor)
 {
@@ -423,6 +461,8 @@ int bound_make(struct bound *out, const struct bundle *launch_bundle,
 		rc = bind_params(out, launch, base, target, err);
 	if (!rc && own && !same)
 		rc = bind_descriptors(out, launch_bundle, target_bundle, own, err);
+	if (!rc)
+		rc = bind_variables(out, launch, err);
 	if (rc)
 		bound_free(out);
 	return rc;
@@ -430,13 +470,17 @@ int bound_make(struct bound *out, const struct bundle *launch_bundle,
 
 /* ---- pointers ---- */
 
-static const struct record_region *region_of(const struct record_launch *launch, uint64_t address)
+/* The region that holds the recorded address; *at: where that lies in the launch's contents. */
+static const struct record_region *region_of(const struct record_launch *launch, uint64_t address,
+					     uint64_t *at)
 {
 	for (size_t i = 0; i < launch->regions.count; i++) {
 		const struct record_region *r = &launch->regions.items[i];
 
-		if (region_is_addressed(r) && address >= r->base && address - r->base < r->size)
-			return r;
+		if (address < r->base || address - r->base >= r->size)
+			continue;
+		*at = layout_address(launch->regions.items, i) + (address - r->base);
+		return r;
 	}
 	return NULL;
 }
@@ -449,7 +493,8 @@ struct pointer_list {
 static int add_pointer(struct pointer_list *list, const struct record_launch *launch,
 		       uint64_t address, const struct record_arg *arg, uint32_t number, bool stored)
 {
-	const struct record_region *region = region_of(launch, address);
+	uint64_t at;
+	const struct record_region *region = region_of(launch, address, &at);
 	int rc;
 
 	if (!region)
@@ -457,12 +502,50 @@ static int add_pointer(struct pointer_list *list, const struct record_launch *la
 	rc = array_reserve(&list->items, list->count, &list->capacity, sizeof(*list->items));
 	if (!rc)
 		list->items[list->count++] =
-			(struct pointer){.address = address,
-					 .limit = region->base + region->size,
+			(struct pointer){.address = at,
+					 .limit = at + (region->base + region->size - address),
 					 .arg = number,
 					 .dtype = arg ? arg->dtype : DTYPE_UNKNOWN,
 					 .stored = stored};
 	return rc;
+}
+
+/* Written by the kernel: measured, or seen to change. */
+static bool is_written(const struct bundle *bundle, const struct record_launch *launch,
+		       size_t region)
+{
+	const struct record_after *after = bundle ? bundle_after(bundle, launch->seq) : NULL;
+
+	if (launch->measured)
+		return launch->regions.items[region].writes.count;
+	for (size_t i = 0; after && i < after->changes.count; i++)
+		if (after->changes.items[i].region == region)
+			return true;
+	return false;
+}
+
+/* No parameter need lead to a module variable: the kernel's code names it. */
+static int add_variables(struct pointer_list *list, const struct bundle *bundle,
+			 const struct record_launch *launch)
+{
+	for (size_t i = 0; i < launch->regions.count; i++) {
+		const struct record_region *r = &launch->regions.items[i];
+		uint64_t at = layout_address(launch->regions.items, i);
+		int rc;
+
+		if (region_is_addressed(r) || !r->size)
+			continue;
+		rc = array_reserve(&list->items, list->count, &list->capacity,
+				   sizeof(*list->items));
+		if (rc)
+			return rc;
+		list->items[list->count++] =
+			(struct pointer){.address = at,
+					 .limit = at + r->size,
+					 .dtype = r->dtype,
+					 .stored = is_written(bundle, launch, i)};
+	}
+	return 0;
 }
 
 /* Pointers of one parameter: the word, a descriptor's base, or every word of a struct. */
@@ -508,6 +591,8 @@ int launch_pointers(struct pointer **out, size_t *count, const struct bundle *bu
 	}
 	for (size_t i = 0; !rc && !n && i + 8 <= launch->params.size; i += 8)
 		rc = add_pointer(&list, launch, read_word(&launch->params, i), NULL, 0, all_stored);
+	if (!rc)
+		rc = add_variables(&list, bundle, launch);
 	if (rc) {
 		free(list.items);
 		return rc;

@@ -13,9 +13,10 @@
 #include "lib/image/suite.h"
 #include "replay/extents.h"
 
-#define BOUND_MAX_PARAMS_BYTES (1u << 20)
-#define BOUND_MAX_DESCRIPTORS  8
-#define BOUND_MAX_ATTRIBUTES   8 /* more than attribute_is_portable knows */
+#define BOUND_MAX_PARAMS_BYTES   (1u << 20)
+#define BOUND_MAX_DESCRIPTORS    8
+#define BOUND_MAX_VARIABLE_WORDS 16
+#define BOUND_MAX_ATTRIBUTES     8 /* more than attribute_is_portable knows */
 
 /* A hidden parameter that the replayer points at memory of its own. */
 struct scratch {
@@ -39,6 +40,13 @@ struct descriptor {
 	const struct record_tensor_map *tensor, *shape;
 };
 
+/* A word of the parameters that leads into a module variable. */
+struct variable_word {
+	uint32_t offset;   /* in the parameter buffer */
+	uint32_t variable; /* among the launch's variables, as contents_load numbers them */
+	uint64_t into;     /* bytes from its begin */
+};
+
 struct bound {
 	const struct bundle *bundle; /* that holds the image */
 	const struct record_image *image;
@@ -56,6 +64,8 @@ struct bound {
 	size_t scratch_count;
 	struct descriptor descriptors[BOUND_MAX_DESCRIPTORS]; /* to encode anew */
 	size_t descriptor_count;
+	struct variable_word variable_words[BOUND_MAX_VARIABLE_WORDS];
+	size_t variable_word_count;
 	char note[160]; /* what was assumed: where the geometry comes from; "" */
 };
 
@@ -89,7 +99,8 @@ void bound_free(struct bound *b);
 
 /*
  * The pointers of a recorded launch: 8-byte parameters, and words inside larger ones, that point
- * into its regions; TMA descriptors by the recorded encode arguments. dtype and argument from
+ * into its regions; TMA descriptors by the recorded encode arguments; the begin of each module
+ * variable, at its stand-in address. dtype and argument from
  * base's signature; hidden scratch is left out; `stored` is filled from the mask of parameters
  * (all of them if `all_stored`). Sorted. malloc'ed; 0 or -ENOMEM.
  */

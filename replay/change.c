@@ -8,6 +8,7 @@
 
 #include "kernelab/dtype.h"
 #include "lib/base.h"
+#include "replay/layout.h"
 
 /* A float type by its bits: sign, exponent, mantissa. */
 struct layout {
@@ -91,11 +92,12 @@ static int add_reads(struct float_inputs *out, const struct record_launch *launc
 {
 	for (size_t i = 0; i < launch->regions.count; i++) {
 		const struct record_region *r = &launch->regions.items[i];
+		uint64_t base = layout_address(launch->regions.items, i);
 
-		if (p->address < r->base || p->address - r->base >= r->size)
+		if (p->address < base || p->address - base >= r->size)
 			continue;
 		for (size_t k = 0; k + 1 < r->reads.count; k += 2) {
-			uint64_t from = r->base + r->reads.items[k];
+			uint64_t from = base + r->reads.items[k];
 			uint64_t to = from + r->reads.items[k + 1];
 			int rc;
 

@@ -15,6 +15,7 @@ void contents_free(struct contents *c)
 		for (size_t i = 0; i < c->pieces.count; i++)
 			free(c->before[i]);
 	free(c->before);
+	free(c->variables);
 	ranges_free(&c->pieces);
 	*c = (struct contents){0};
 }
@@ -48,18 +49,21 @@ static int load_region(struct contents *c, const struct bundle *bundle,
 		       const struct record_launch *launch, size_t index, struct error *err)
 {
 	const struct record_region *r = &launch->regions.items[index];
+	uint64_t address = layout_address(launch->regions.items, index);
 	size_t piece;
 
-	if (!region_is_addressed(r) || !r->size)
+	if (!r->size)
 		return 0;
+	if (!region_is_addressed(r))
+		c->variables[c->variable_count++] = (struct variable){r->name, address, r->size};
 	if (!r->chunks.count)
 		return error_set(
 			err, ENODATA, ERROR_NO_OFFSET,
 			"contents of region %zu (0x%llx, %llu bytes) were not recorded%s%s", index,
 			(unsigned long long)r->base, (unsigned long long)r->size,
 			r->note ? ": " : "", r->note ? r->note : "");
-	piece = piece_of(c, r->base);
-	return load_chunks(bundle, r, c->before[piece] + (r->base - c->pieces.items[piece].base),
+	piece = piece_of(c, address);
+	return load_chunks(bundle, r, c->before[piece] + (address - c->pieces.items[piece].base),
 			   err);
 }
 
@@ -75,7 +79,8 @@ int contents_load(struct contents *c, const struct bundle *bundle,
 				 "launch %llu: regions at wild addresses",
 				 (unsigned long long)launch->seq);
 	c->before = calloc(c->pieces.count ? c->pieces.count : 1, sizeof(*c->before));
-	if (!c->before)
+	c->variables = calloc(launch->regions.count + 1, sizeof(*c->variables));
+	if (!c->before || !c->variables)
 		goto no_memory;
 	for (size_t i = 0; i < c->pieces.count; i++) {
 		uint64_t size = c->pieces.items[i].size;
@@ -110,6 +115,22 @@ uint8_t *contents_chunk(const struct contents *c, size_t i)
 		i -= n;
 	}
 	return NULL;
+}
+
+int contents_measured_writes(struct byteset *out, const struct record_launch *launch)
+{
+	for (size_t i = 0; i < launch->regions.count; i++) {
+		const struct u64s *w = &launch->regions.items[i].writes;
+		uint64_t base = layout_address(launch->regions.items, i);
+
+		for (size_t k = 0; k + 1 < w->count; k += 2) {
+			int rc = byteset_add(out, base + w->items[k], w->items[k + 1]);
+
+			if (rc)
+				return rc;
+		}
+	}
+	return 0;
 }
 
 int snapshot_init(struct snapshot *s, const struct contents *base)
@@ -244,7 +265,7 @@ static int put_change(struct snapshot *out, const struct bundle *bundle,
 {
 	const struct byteset shape = {.pieces = &out->base->pieces, .chunks = out->base->chunks};
 	const struct record_region *r;
-	uint64_t address;
+	uint64_t address, offset;
 	uint32_t bytes;
 	size_t chunk;
 
@@ -254,14 +275,14 @@ static int put_change(struct snapshot *out, const struct bundle *bundle,
 				 (unsigned long long)launch->seq, change->region,
 				 launch->regions.count);
 	r = &launch->regions.items[change->region];
-	if (!region_is_addressed(r))
-		return 0;
 	if (change->chunk >= chunk_count(r->base, r->size))
 		return error_set(err, EBADMSG, ERROR_NO_OFFSET,
 				 "launch %llu: change of chunk %llu, beyond region %u",
 				 (unsigned long long)launch->seq, (unsigned long long)change->chunk,
 				 change->region);
 	chunk_range(r->base, r->size, change->chunk, &address, &bytes);
+	offset = address - r->base;
+	address = layout_address(launch->regions.items, change->region) + offset;
 	chunk = byteset_chunk(&shape, address);
 	if (!out->chunks[chunk]) {
 		out->chunks[chunk] = aligned_alloc(64, CHUNK_BYTES);
@@ -271,7 +292,7 @@ static int put_change(struct snapshot *out, const struct bundle *bundle,
 	}
 	if (launch->measured)
 		return put_written(bundle, r, change, out->chunks[chunk] + address % CHUNK_BYTES,
-				   address - r->base, bytes, err);
+				   offset, bytes, err);
 	return bundle_read_chunk(bundle, change->key, out->chunks[chunk] + address % CHUNK_BYTES,
 				 bytes, err);
 }

@@ -19,9 +19,17 @@
  */
 #define GUARD_BYTE 0xc7
 
+/* A module variable among a launch's regions. Borrowed from the bundle. */
+struct variable {
+	const char *name;
+	uint64_t address, size; /* at its stand-in address */
+};
+
 /* The pieces of one launch and all their bytes before it. */
 struct contents {
 	struct ranges pieces;
+	struct variable *variables;
+	size_t variable_count;
 	uint8_t **before; /* a piece each */
 	size_t chunks;    /* of all pieces, numbered as in a byteset */
 };
@@ -36,6 +44,9 @@ void contents_free(struct contents *c);
 
 /* The CHUNK_BYTES of chunk number i before the launch. */
 uint8_t *contents_chunk(const struct contents *c, size_t i);
+
+/* Adds what a measured launch was seen to write, in whole granules. 0 or -ENOMEM. */
+int contents_measured_writes(struct byteset *out, const struct record_launch *launch);
 
 /* Memory at one moment; a chunk that equals the contents before the launch is NULL. */
 struct snapshot {

@@ -36,10 +36,13 @@ void pointers_sort(struct pointer *pointers, size_t *count)
 		return;
 	qsort(pointers, *count, sizeof(*pointers), compare_pointers);
 	for (size_t i = 1; i < *count; i++) {
-		if (pointers[i].address != pointers[kept].address)
+		if (pointers[i].address != pointers[kept].address) {
 			pointers[++kept] = pointers[i];
-		else
-			pointers[kept].stored |= pointers[i].stored;
+			continue;
+		}
+		pointers[kept].stored |= pointers[i].stored;
+		if (pointers[kept].dtype == DTYPE_UNKNOWN)
+			pointers[kept].dtype = pointers[i].dtype;
 	}
 	*count = kept + 1;
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "kernelab/bundle.h"
 #include "lib/base.h"
 
 void ranges_free(struct ranges *r)
@@ -110,6 +111,19 @@ bool region_is_addressed(const struct record_region *region)
 	return region->memory != MEMORY_GLOBAL;
 }
 
+/* Slots leave a gap, so that no two variables share a piece. */
+uint64_t layout_address(const struct record_region *regions, size_t index)
+{
+	uint64_t at = STAND_IN_BASE;
+
+	if (region_is_addressed(&regions[index]))
+		return regions[index].base;
+	for (size_t i = 0; i < index; i++)
+		if (!region_is_addressed(&regions[i]))
+			at += (regions[i].size & ~(MAP_BYTES - 1)) + 4 * MAP_BYTES;
+	return at + regions[index].base % CHUNK_BYTES;
+}
+
 int layout_add_reservations(struct ranges *reserve, const struct record_region *regions,
 			    size_t count)
 {
@@ -134,9 +148,10 @@ int layout_pieces(struct ranges *pieces, const struct record_region *regions, si
 	for (size_t i = 0; i < count; i++) {
 		int rc;
 
-		if (!region_is_addressed(&regions[i]))
-			continue;
-		rc = ranges_add_rounded(pieces, regions[i].base, regions[i].size, MAP_BYTES);
+		if (!region_is_addressed(&regions[i]) && regions[i].size > STAND_IN_BYTES_MAX)
+			return -EOVERFLOW;
+		rc = ranges_add_rounded(pieces, layout_address(regions, i), regions[i].size,
+					MAP_BYTES);
 		if (rc)
 			return rc;
 	}

@@ -45,8 +45,22 @@ const struct range *ranges_find(const struct ranges *r, uint64_t base, uint64_t 
 /* Sum of the sizes. */
 uint64_t ranges_bytes(const struct ranges *r);
 
-/* True for memory that is restored at its recorded address; false for module globals. */
+/*
+ * True for memory that is restored at its recorded address; false for module globals, which lie
+ * where the module that is loaded has them. In a launch's contents these have stand-in addresses,
+ * which are no addresses of any device.
+ */
 bool region_is_addressed(const struct record_region *region);
+#define STAND_IN_BASE      (1ull << 62)
+#define STAND_IN_BYTES_MAX (1ull << 36) /* of one variable */
+
+static inline bool address_is_stand_in(uint64_t address)
+{
+	return address >= STAND_IN_BASE;
+}
+
+/* Where region `index` of a launch lies in its contents: the same place in a chunk as recorded. */
+uint64_t layout_address(const struct record_region *regions, size_t index);
 
 /*
  * Adds to `reserve` what must be reserved for these regions: whole recorded reservations (an
@@ -57,8 +71,9 @@ int layout_add_reservations(struct ranges *reserve, const struct record_region *
 			    size_t count);
 
 /*
- * The pieces to back with physical memory for one launch: its regions rounded out to MAP_BYTES and
- * merged. `pieces` must be empty. Everything else stays unmapped, so that a stray access faults.
+ * The pieces of one launch, to be backed with physical memory but for those at stand-in addresses:
+ * its regions rounded out to MAP_BYTES and merged. `pieces` must be empty. Everything else stays
+ * unmapped, so that a stray access faults.
  */
 int layout_pieces(struct ranges *pieces, const struct record_region *regions, size_t count);
 

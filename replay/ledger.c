@@ -504,6 +504,16 @@ static void set_roundoff(const struct replay_case *c, struct record_extent *x)
 			a ? "PTX of A: copied, not computed" : "PTX of B: copied, not computed";
 }
 
+/* Names the module variable that the extent lies in. */
+static void set_variable(const struct replay_case *c, struct record_extent *x)
+{
+	const struct record_launch *l = c->launch;
+
+	for (size_t i = 0; address_is_stand_in(x->address) && i < l->regions.count; i++)
+		if (x->address - layout_address(l->regions.items, i) < l->regions.items[i].size)
+			x->global = l->regions.items[i].name;
+}
+
 static int put_config(struct ledger *r, size_t i)
 {
 	const struct pair *p = &r->plan->pairs.items[i];
@@ -575,8 +585,10 @@ int ledger_case(struct ledger *r, struct open_case *c)
 	memcpy(record.grid, rc_case->launch->grid, sizeof(record.grid));
 	record.extents.items = c->extents.items;
 	record.extents.count = c->extents.count;
-	for (size_t i = 0; i < c->extents.count; i++)
+	for (size_t i = 0; i < c->extents.count; i++) {
 		set_roundoff(rc_case, &c->extents.items[i]);
+		set_variable(rc_case, &c->extents.items[i]);
+	}
 	count_case(r->summary, c->fidelity);
 	rc = note_pair(r, c);
 	if (!rc)

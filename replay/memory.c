@@ -55,6 +55,8 @@ void memory_unmap(struct memory *m)
 	for (size_t i = 0; m->contents && i < m->mapped; i++) {
 		const struct range *p = &m->contents->pieces.items[i];
 
+		if (address_is_stand_in(p->base))
+			continue;
 		d->cuMemUnmap(p->base, p->size);
 		d->cuMemRelease(m->handles[i]);
 	}
@@ -66,13 +68,27 @@ void memory_unmap(struct memory *m)
 	m->handles = NULL;
 	m->pristine = NULL;
 	m->contents = NULL;
+	m->variables = NULL;
 	m->mapped = 0;
+}
+
+void memory_use_variables(struct memory *m, const struct variables *variables)
+{
+	m->variables = variables;
+}
+
+/* Writes bytes that lie at `address` in the contents to where they are now. */
+static CUresult put(struct memory *m, uint64_t address, const uint8_t *data, uint64_t bytes)
+{
+	if (address_is_stand_in(address))
+		return variables_put(m->variables, m->driver, m->contents, address, data, bytes);
+	return m->driver->cuMemcpyHtoD_v2(address, data, bytes);
 }
 
 /* Where the driver does not give us the address, say which recorded range it belongs to. */
 static int check_reserved(const struct memory *m, const struct range *p, struct error *err)
 {
-	if (ranges_find(&m->reserved, p->base, p->size))
+	if (address_is_stand_in(p->base) || ranges_find(&m->reserved, p->base, p->size))
 		return 0;
 	return error_set(err, EADDRNOTAVAIL, ERROR_NO_OFFSET,
 			 "address not restorable: 0x%llx, %llu bytes, is taken in the replaying "
@@ -90,6 +106,10 @@ static int map_piece(struct memory *m, const struct range *p, struct error *err)
 				  .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
 	CUresult result;
 
+	if (address_is_stand_in(p->base)) { /* it is in a module */
+		m->mapped++;
+		return 0;
+	}
 	result = d->cuMemCreate(&m->handles[m->mapped], p->size, &prop, 0);
 	if (result != CUDA_SUCCESS)
 		return failed(m, result, err, "physical memory", p->base, p->size);
@@ -117,7 +137,7 @@ static int upload(struct memory *m, CUdeviceptr to, const uint8_t *from, uint64_
 		CUresult result;
 
 		memcpy(m->staging, from, n);
-		result = m->driver->cuMemcpyHtoD_v2(to, m->staging, n);
+		result = put(m, to, m->staging, n);
 		if (result != CUDA_SUCCESS)
 			return failed(m, result, err, "copy to the device", to, n);
 		to += n;
@@ -142,9 +162,12 @@ static int make_pristine(struct memory *m, struct error *err)
 	if (!m->pristine)
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for the device copy");
 	for (size_t i = 0; i < pieces->count; i++) {
-		CUresult result = m->driver->cuMemAlloc_v2(&m->pristine[i], pieces->items[i].size);
+		CUresult result;
 		int rc;
 
+		if (address_is_stand_in(pieces->items[i].base))
+			continue;
+		result = m->driver->cuMemAlloc_v2(&m->pristine[i], pieces->items[i].size);
 		if (result != CUDA_SUCCESS) {
 			m->pristine[i] = 0; /* restored from the host then */
 			continue;
@@ -221,7 +244,7 @@ int memory_restore(struct memory *m, struct error *err)
 static CUresult put_staged(struct memory *m, uint64_t address, size_t size)
 {
 	enum activity before = stopwatch_switch(m->watch, ACTIVITY_UPLOADING);
-	CUresult result = m->driver->cuMemcpyHtoD_v2(address, m->staging, size);
+	CUresult result = put(m, address, m->staging, size);
 
 	m->watch->cost->uploaded_bytes += size;
 	stopwatch_switch(m->watch, before);
@@ -299,6 +322,18 @@ int memory_change(struct memory *m, const struct change *change, struct error *e
 	return 0;
 }
 
+/* n chunks from `chunk` on into the staging buffer; they lie at `address` in the contents. */
+static CUresult get(struct memory *m, size_t chunk, uint64_t address, size_t n)
+{
+	if (!address_is_stand_in(address))
+		return m->driver->cuMemcpyDtoH_v2(m->staging, address, n * (size_t)CHUNK_BYTES);
+	for (size_t i = 0; i < n; i++)
+		memcpy(m->staging + i * (size_t)CHUNK_BYTES, contents_chunk(m->contents, chunk + i),
+		       CHUNK_BYTES);
+	return variables_get(m->variables, m->driver, m->contents, address, m->staging,
+			     n * (uint64_t)CHUNK_BYTES);
+}
+
 /* Reads [from, from + count) chunks of a piece; `first` is the piece's first chunk number. */
 static int read_chunks(struct memory *m, struct snapshot *out, const struct range *piece,
 		       size_t first, size_t from, size_t count, struct error *err)
@@ -308,8 +343,7 @@ static int read_chunks(struct memory *m, struct snapshot *out, const struct rang
 			count < STAGING_BYTES / CHUNK_BYTES ? count : STAGING_BYTES / CHUNK_BYTES;
 		uint64_t address = piece->base + from * (uint64_t)CHUNK_BYTES;
 		enum activity before = stopwatch_switch(m->watch, ACTIVITY_DOWNLOADING);
-		CUresult result =
-			m->driver->cuMemcpyDtoH_v2(m->staging, address, n * (size_t)CHUNK_BYTES);
+		CUresult result = get(m, first + from, address, n);
 
 		m->watch->cost->downloaded_bytes += n * (uint64_t)CHUNK_BYTES;
 		stopwatch_switch(m->watch, before);

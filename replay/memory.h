@@ -12,6 +12,7 @@
 #include "replay/compare.h"
 #include "replay/contents.h"
 #include "replay/cost.h"
+#include "replay/variables.h"
 
 #define STAGING_BYTES (32u << 20)
 
@@ -26,6 +27,7 @@ struct memory {
 	CUmemGenericAllocationHandle *handles; /* a piece each */
 	CUdeviceptr *pristine; /* a piece each: device copy of the contents before; or NULL */
 	size_t mapped;         /* pieces mapped so far */
+	const struct variables *variables; /* of the module that is run; see memory_use_variables */
 	struct comparer comparer;
 	uint8_t *staging; /* pinned, STAGING_BYTES; allocated with the first launch */
 };
@@ -45,6 +47,9 @@ int memory_reserve(struct memory *m, const struct driver *driver, CUdevice devic
  */
 int memory_map(struct memory *m, const struct contents *contents, struct error *err);
 void memory_unmap(struct memory *m);
+
+/* Module variables are restored to and read from these places until the next call. Borrowed. */
+void memory_use_variables(struct memory *m, const struct variables *variables);
 
 /* Writes all contents as they were before the launch. Waits for it. */
 int memory_restore(struct memory *m, struct error *err);

@@ -167,6 +167,7 @@ void ready_free(struct ready *ready, struct runner *r)
 	for (size_t i = 0; i < ARRAY_LENGTH(ready->scratch); i++)
 		if (ready->scratch[i])
 			r->driver.cuMemFree_v2(ready->scratch[i]);
+	variables_free(&ready->variables);
 	free(ready->pointers);
 	*ready = (struct ready){0};
 }
@@ -181,6 +182,30 @@ static int make_scratch(struct ready *ready, struct runner *r, struct error *err
 		if (result != CUDA_SUCCESS)
 			return driver_failed(r, result, err, "scratch memory");
 		memcpy(ready->bound->params + s->offset, &ready->scratch[i], 8);
+	}
+	return 0;
+}
+
+/* Parameters that lead into a module variable lead to where it lies now. */
+static int point_to_variables(const struct ready *ready, const struct contents *contents,
+			      struct error *err)
+{
+	const struct bound *b = ready->bound;
+
+	for (size_t i = 0; i < b->variable_word_count; i++) {
+		const struct variable_word *w = &b->variable_words[i];
+		uint64_t word;
+
+		if (w->variable >= contents->variable_count || !ready->variables.at[w->variable])
+			return error_set(err, EINVAL, ERROR_NO_OFFSET,
+					 "a parameter of %s leads to module variable %s, which its "
+					 "module does not have",
+					 b->entry,
+					 w->variable < contents->variable_count
+						 ? contents->variables[w->variable].name
+						 : "?");
+		word = ready->variables.at[w->variable] + w->into;
+		memcpy(b->params + w->offset, &word, sizeof(word));
 	}
 	return 0;
 }
@@ -246,6 +271,10 @@ int ready_make(struct ready *ready, struct runner *r, const struct bound *bound,
 	for (size_t i = 0; i < bound->layout_count; i++)
 		ready->pointers[i] = bound->params + bound->layout[i].offset;
 	rc = make_scratch(ready, r, err);
+	if (!rc)
+		rc = variables_find(&ready->variables, &r->driver, module, r->memory.contents, err);
+	if (!rc)
+		rc = point_to_variables(ready, r->memory.contents, err);
 	for (size_t i = 0; !rc && i < bound->descriptor_count; i++)
 		rc = encode(r, bound, &bound->descriptors[i], err);
 	if (rc)
@@ -315,8 +344,10 @@ static void note_failure(struct runner *r, struct outcome *out, CUresult result,
 static int prepare(struct runner *r, const struct ready *ready, const struct setting *s,
 		   struct error *err)
 {
-	int rc = memory_restore(&r->memory, err);
+	int rc;
 
+	memory_use_variables(&r->memory, &ready->variables);
+	rc = memory_restore(&r->memory, err);
 	if (!rc && s->poison)
 		rc = memory_fill(&r->memory, s->poison, s->fill, err);
 	if (!rc && s->change)

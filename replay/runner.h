@@ -46,7 +46,8 @@ struct ready {
 	const struct bound *bound;
 	CUfunction function;
 	CUdeviceptr scratch[2];
-	void **pointers; /* kernelParams, a parameter each */
+	struct variables variables; /* of the launch that is mapped, in its module */
+	void **pointers;            /* kernelParams, a parameter each */
 };
 
 struct outcome {

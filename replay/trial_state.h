@@ -20,6 +20,7 @@ struct trials {
 	struct contents contents;
 	struct ready base, a, b;
 	struct runs a_runs, b_runs, base_runs;
+	struct byteset measured; /* what the recorded launch was seen to write */
 	struct written written;
 	struct outcome a_poison[2];
 	char void_reason[2][160]; /* why a poison pattern says nothing */

@@ -566,6 +566,14 @@ static int inputs_identity(struct hash128 *out, const struct replay_case *c,
 	return p.bad ? -ENOMEM : 0;
 }
 
+/* What the launch was seen to write when it was recorded. */
+static int find_measured(struct trials *t)
+{
+	int rc = byteset_init(&t->measured, &t->contents.pieces);
+
+	return rc ? rc : contents_measured_writes(&t->measured, t->c->launch);
+}
+
 /*
  * Everything of A. 0: go on with B; 1: the case is over (told the parent); 2: run it again with
  * more caution; -errno.
@@ -583,7 +591,11 @@ static int run_a(struct trials *t, struct error *err)
 	}
 	if (rc)
 		return rc;
+	rc = find_measured(t);
+	if (rc)
+		return error_set(err, -rc, ERROR_NO_OFFSET, "no memory for measured extents");
 	struct written_input in = {.contents = &t->contents,
+				   .measured = t->c->launch->measured ? &t->measured : NULL,
 				   .plain = &t->a_runs.items[0].after,
 				   .noise = &t->a_runs.noise,
 				   .pointers = t->c->pointers,
@@ -678,6 +690,7 @@ static void close_case(struct trials *t)
 	for (size_t i = 0; i < ARRAY_LENGTH(t->a_poison); i++)
 		outcome_free(&t->a_poison[i]);
 	written_free(&t->written);
+	byteset_free(&t->measured);
 	contents_free(&t->contents);
 }
 

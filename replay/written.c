@@ -45,6 +45,10 @@ static int find_candidates(struct byteset *out, const struct written_input *in,
 	struct extents extents;
 	int rc;
 
+	if (in->measured) {
+		rc = byteset_or(out, in->measured);
+		return rc ? rc : byteset_or(out, changed);
+	}
 	if (in->stores_known) {
 		for (size_t i = 0; i < in->pointer_count; i++) {
 			const struct pointer *p = &in->pointers[i];
@@ -198,7 +202,7 @@ int written_find(struct written *out, const struct written_input *in, struct err
 	if (!in->probe)
 		snprintf(out->note, sizeof(out->note),
 			 "write extent from changed bytes only: A fails on poisoned outputs");
-	else if (!in->stores_known)
+	else if (!in->stores_known && !in->measured)
 		snprintf(out->note, sizeof(out->note),
 			 "write extent from changed bytes: no PTX tells where it stores");
 	rc = find_bytes(out, in, err);

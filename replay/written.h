@@ -23,6 +23,8 @@ struct written_input {
 	const struct byteset *noise;    /* bytes that vary between plain runs */
 	const struct pointer *pointers; /* sorted */
 	size_t pointer_count;
+	const struct byteset
+		*measured; /* holds all that the recorded launch wrote; NULL: not known */
 	bool stores_known; /* pointers[].stored comes from the code; else every one may be stored to
 			    */
 	bool probe;        /* may poison beyond what was seen to change */
@@ -41,7 +43,8 @@ struct written_input {
  * not seen so; therefore everything from each pointer that the code stores through up to the next
  * other pointer or the end of its region is filled with pattern 0, then with pattern 1, and the
  * launch is run: a byte that no longer holds the pattern in one of them is written (the patterns
- * are complements). Where the code's stores are not known, only the hull of an argument's changed
+ * are complements). Of a measured launch only what it was seen to write is filled. Where neither is
+ * known nor the code's stores, only the hull of an argument's changed
  * bytes is probed. Then each argument's written bytes are poisoned alone: if any written byte comes
  * out different (noise aside), that argument is read as well: EXTENT_IN_PLACE.
  * -ECANCELED: a poisoned run failed (try with less); -ENOMEM; what `run` gave.

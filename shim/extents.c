@@ -12,6 +12,7 @@
 #include "lib/base.h"
 #include "lib/pairs.h"
 #include "lib/ptx/table.h"
+#include "shim/globals.h"
 #include "shim/hooks.h"
 #include "shim/recorder.h"
 #include "shim/tensor_maps.h"
@@ -32,7 +33,12 @@ struct measurement {
 	const struct ptx_variant_entry *entry;
 	CUmodule module;
 	CUfunction function;
-	struct ptx_span *spans;
+	struct place *place;
+	/* Where the regions that are module variables lie in the variant's module; else 0. */
+	uint64_t *variables;
+	unsigned char *params;  /* pointers to module variables lead to those of the variant */
+	struct ptx_span *spans; /* of the regions, then of the variant's variables */
+	size_t span_count;
 	char *table; /* table_bytes, of which head_bytes go to the device */
 	uint64_t table_bytes, head_bytes;
 	CUdeviceptr buffer;
@@ -63,36 +69,74 @@ static bool find_variant(struct measurement *m)
 {
 	struct image *image = m->f->kernel->image;
 	const char *why = NULL;
-	struct place *place = variants_place(&why);
 	CUresult r;
 
-	if (!place)
+	m->place = variants_place(&why);
+	if (!m->place)
 		return fail(m, "%s", why);
-	m->module = variants_get(image, m->f->kernel->entry, place, &m->entry, m->why,
+	m->module = variants_get(image, m->f->kernel->entry, m->place, &m->entry, m->why,
 				 sizeof(m->regions->extents));
 	if (!m->module)
 		return false;
 	r = real.cuModuleGetFunction(&m->function, m->module, m->f->kernel->entry);
+	return r == CUDA_SUCCESS ? true : failed(m, r, "its variant");
+}
+
+/*
+ * The variant's own variables get the contents of the program's, and its parameters point to them:
+ * all accesses of a variable then go one way, but for pointers that lie in memory.
+ */
+static bool bring_variables(struct measurement *m)
+{
+	CUresult r;
+
+	m->variables = calloc(m->regions->count + 1, sizeof(*m->variables));
+	m->params = malloc(m->f->params_size + 1);
+	if (!m->variables || !m->params)
+		return fail(m, "no host memory for its variables");
+	memcpy(m->params, m->f->params, m->f->params_size);
+	r = globals_copy(m->regions, m->module, m->stream, m->variables);
 	if (r != CUDA_SUCCESS)
-		return failed(m, r, "its variant");
-	m->buffer = variants_buffer(place, m->table_bytes, &r);
-	return m->buffer ? true : failed(m, r, "device memory for bitmaps");
+		return failed(m, r, "copying its module variables");
+	for (size_t i = 0; i < m->regions->count; i++) {
+		const struct record_region *g = &m->regions->items[i];
+
+		for (size_t k = 0; m->variables[i] && k < g->param_offsets.count; k++) {
+			uint64_t at = g->param_offsets.items[k], word;
+
+			if (at + sizeof(word) > m->f->params_size)
+				continue;
+			memcpy(&word, m->params + at, sizeof(word));
+			word += m->variables[i] - g->base;
+			memcpy(m->params + at, &word, sizeof(word));
+		}
+	}
+	return true;
 }
 
 static bool lay_out(struct measurement *m)
 {
 	size_t n = m->regions->count;
+	CUresult r;
 
-	m->spans = calloc(n + 1, sizeof(*m->spans));
+	m->spans = calloc(2 * n + 1, sizeof(*m->spans));
 	for (size_t i = 0; m->spans && i < n; i++)
-		m->spans[i] =
+		m->spans[m->span_count++] =
 			(struct ptx_span){m->regions->items[i].base, m->regions->items[i].size};
+	for (size_t i = 0; m->spans && i < n; i++)
+		if (m->variables[i])
+			m->spans[m->span_count++] =
+				(struct ptx_span){m->variables[i], m->regions->items[i].size};
 	if (m->spans)
-		m->table_bytes = ptx_table_bytes(m->spans, n, TABLE_BYTES_MAX, &m->head_bytes);
+		m->table_bytes =
+			ptx_table_bytes(m->spans, m->span_count, TABLE_BYTES_MAX, &m->head_bytes);
 	if (m->spans && !m->table_bytes)
 		return fail(m, "its regions are larger than 16 GiB");
 	m->table = m->spans ? malloc(m->table_bytes) : NULL;
-	return m->table ? true : fail(m, "no host memory for bitmaps");
+	if (!m->table)
+		return fail(m, "no host memory for bitmaps");
+	m->buffer = variants_buffer(m->place, m->table_bytes, &r);
+	return m->buffer ? true : failed(m, r, "device memory for bitmaps");
 }
 
 static bool upload(struct measurement *m)
@@ -103,7 +147,7 @@ static bool upload(struct measurement *m)
 
 	if (r == CUDA_SUCCESS && size != sizeof(m->buffer))
 		return fail(m, "its variant has no table");
-	ptx_table_fill(m->table, m->buffer, m->spans, m->regions->count);
+	ptx_table_fill(m->table, m->buffer, m->spans, m->span_count);
 	if (r == CUDA_SUCCESS)
 		r = real.cuMemsetD8Async(m->buffer, 0, m->table_bytes, m->stream);
 	if (r == CUDA_SUCCESS)
@@ -132,8 +176,8 @@ static CUresult launch(const struct measurement *m)
 {
 	const struct launch_call *c = m->f->call;
 	size_t size = m->f->params_size;
-	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, (void *)m->f->params,
-			 CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, m->params, CU_LAUNCH_PARAM_BUFFER_SIZE,
+			 &size, CU_LAUNCH_PARAM_END};
 	CUlaunchAttribute attributes[KEPT_ATTRIBUTES];
 	CUlaunchConfig config = {
 		.gridDimX = c->grid[0],
@@ -231,16 +275,42 @@ static bool add_tensors(struct measurement *m)
 	return true;
 }
 
+/*
+ * Adds what was seen of the variant's copy of a variable. What was seen of the variable itself came
+ * by a pointer in memory: a replay, in which it lies elsewhere, cannot follow that.
+ */
+static int add_variable(struct measurement *m, size_t span, struct record_region *g, bool *merged)
+{
+	struct u64s reads = {0}, writes = {0};
+	int r = ptx_table_ranges(m->table, m->spans, m->span_count, span, &reads, &writes, merged);
+
+	if ((g->reads.count || g->writes.count) && !g->note)
+		g->note = strdup("a pointer in memory leads to it: a replay cannot follow that");
+	for (size_t k = 0; r >= 0 && k < reads.count; k += 2)
+		r = pairs_add(&g->reads, reads.items[k], reads.items[k + 1]);
+	for (size_t k = 0; r >= 0 && k < writes.count; k += 2)
+		r = pairs_add(&g->writes, writes.items[k], writes.items[k + 1]);
+	if (r >= 0 && g->constant) /* its loads are of no global memory, and not noted */
+		r = pairs_add(&g->reads, 0, g->size);
+	free(reads.items);
+	free(writes.items);
+	return r;
+}
+
 static bool read_ranges(struct measurement *m, bool *merged)
 {
-	for (size_t i = 0; i < m->regions->count; i++) {
+	size_t span = m->regions->count;
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < m->regions->count; i++) {
 		struct record_region *g = &m->regions->items[i];
 
-		if (ptx_table_ranges(m->table, m->spans, m->regions->count, i, &g->reads,
-				     &g->writes, merged) < 0)
-			return fail(m, "no host memory for ranges");
+		r = ptx_table_ranges(m->table, m->spans, m->span_count, i, &g->reads, &g->writes,
+				     merged);
+		if (r >= 0 && m->variables[i])
+			r = add_variable(m, span++, g, merged);
 	}
-	return add_tensors(m);
+	return r < 0 ? fail(m, "no host memory for ranges") : add_tensors(m);
 }
 
 static void drop_ranges(struct regions *r)
@@ -267,6 +337,7 @@ static void finish(struct measurement *m)
 		return;
 	}
 	m->regions->measured = true;
+	globals_drop_untouched(m->regions);
 	if (table.outside)
 		fail(m, "it touches memory outside its regions, e.g. 0x%llx%s",
 		     (unsigned long long)table.outside, merged ? "; narrow gaps are filled" : "");
@@ -309,9 +380,11 @@ void extents_measure(struct regions *regions, const struct launch_facts *f, CUst
 		fail(&m, "another thread measured for %d seconds", WAIT_S);
 		return;
 	}
-	if (lay_out(&m) && find_variant(&m) && upload(&m) && run(&m))
+	if (find_variant(&m) && bring_variables(&m) && lay_out(&m) && upload(&m) && run(&m))
 		finish(&m);
 	pthread_mutex_unlock(&lock);
+	free(m.variables);
+	free(m.params);
 	free(m.spans);
 	free(m.table);
 }

@@ -250,8 +250,9 @@ int facts_write_start(struct bundle_writer *w, const struct selection *settings)
 	if (r >= 0)
 		r = put_driver(w);
 	if (r >= 0)
-		r = facts_put(w, "capture.module_globals", "not recorded",
-			      "this version records no module globals or constants");
+		r = facts_put(w, "capture.module_globals", "recorded",
+			      "names from symbol tables and PTX; texts of assert and printf are "
+			      "left out");
 	if (r >= 0)
 		r = versions_write(w, &versions_done);
 	return r;

@@ -2,9 +2,10 @@
 /* Finds the PTX of an image. */
 #include "shim/image_ptx.h"
 
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "shim/cubin_elf.h"
 
 static char *copy(const char *data, size_t bytes, size_t *size)
 {
@@ -18,43 +19,20 @@ static char *copy(const char *data, size_t bytes, size_t *size)
 	return text;
 }
 
-/* [offset, offset + bytes) lies in a file of `size` bytes. */
-static bool within(uint64_t offset, uint64_t bytes, size_t size)
-{
-	return offset <= size && bytes <= size - offset;
-}
-
-static bool section_at(const struct image *image, const Elf64_Ehdr *e, unsigned index,
-		       Elf64_Shdr *section)
-{
-	uint64_t at = e->e_shoff + (uint64_t)index * sizeof(*section);
-
-	if (at < e->e_shoff || !within(at, sizeof(*section), image->size))
-		return false;
-	memcpy(section, image->data + at, sizeof(*section));
-	return section->sh_type == SHT_NOBITS ||
-	       within(section->sh_offset, section->sh_size, image->size);
-}
-
 static char *debug_section(const struct image *image, size_t *size)
 {
-	static const char wanted[] = ".nv_debug_ptx_txt";
-	Elf64_Shdr names, section;
-	Elf64_Ehdr e;
+	Elf64_Shdr section;
+	struct elf e;
 
-	if (image->size < sizeof(e))
+	if (!elf_open(&e, image->data, image->size))
 		return NULL;
-	memcpy(&e, image->data, sizeof(e));
-	if (memcmp(e.e_ident, ELFMAG, SELFMAG) != 0 || e.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    e.e_shentsize != sizeof(section) || !section_at(image, &e, e.e_shstrndx, &names))
-		return NULL;
-	for (unsigned i = 0; i < e.e_shnum; i++) {
-		if (!section_at(image, &e, i, &section) || section.sh_type == SHT_NOBITS ||
-		    section.sh_name > names.sh_size ||
-		    names.sh_size - section.sh_name < sizeof(wanted))
+	for (unsigned i = 0; i < e.head.e_shnum; i++) {
+		const char *name;
+
+		if (!elf_section(&e, i, &section) || section.sh_type == SHT_NOBITS)
 			continue;
-		if (!memcmp(image->data + names.sh_offset + section.sh_name, wanted,
-			    sizeof(wanted)))
+		name = elf_text(&e, &e.names, section.sh_name);
+		if (name && !strcmp(name, ".nv_debug_ptx_txt"))
 			return copy(image->data + section.sh_offset, section.sh_size, size);
 	}
 	return NULL;

@@ -12,6 +12,7 @@
 #include "lib/origin.h"
 #include "shim/extents.h"
 #include "shim/glue.h"
+#include "shim/facts.h"
 #include "shim/image_ptx.h"
 #include "shim/kernels.h"
 #include "shim/map.h"
@@ -152,6 +153,26 @@ static int put_image(struct bundle_writer *w, const struct image *image)
 	return r;
 }
 
+/* Names of its module variables, and a FACT where they cannot be had. */
+static int find_globals(struct bundle_writer *w, struct image *image)
+{
+	_cleanup_free_ char *ptx = NULL, *text = NULL;
+	char hex[HASH_TEXT_BYTES];
+	size_t size;
+	int r = image_globals_find(&image->globals, image->data, image->size, image->kind);
+
+	if (r >= 0 && image->globals.count && image->kind != IMAGE_PTX) {
+		ptx = image_ptx(image, &size);
+		r = ptx ? image_globals_types(&image->globals, ptx, size) : 0;
+	}
+	if (r < 0 || !image->globals.unknown)
+		return r;
+	text = text_format("%s: %s", hash_text(image->id, hex), image->globals.unknown);
+	return text ? facts_put(w, "capture.module_globals_unknown", text,
+				"when its module was loaded")
+		    : -ENOMEM;
+}
+
 static void write_image(struct image *image)
 {
 	struct bundle_writer *w;
@@ -161,7 +182,8 @@ static void write_image(struct image *image)
 	w = recorder_acquire();
 	if (!w)
 		return;
-	if (recorder_put(put_image(w, image), "writing an image"))
+	if (recorder_put(put_image(w, image), "writing an image") &&
+	    recorder_put(find_globals(w, image), "looking for module variables"))
 		image->wanted = true;
 	recorder_release();
 	if (recorder_settings()->extents && !recorder_settings()->no_data)

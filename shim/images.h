@@ -11,6 +11,7 @@
 #include "kernelab/bundle.h"
 #include "lib/signature.h"
 #include "shim/cache.h"
+#include "shim/image_globals.h"
 #include "shim/tails.h"
 
 struct image {
@@ -29,6 +30,7 @@ struct image {
 	bool wanted;                 /* its launches are recorded; IMAGE has been written */
 	char *ptx; /* ptx_size bytes and a NUL, until the variant is made; NULL: none known */
 	size_t ptx_size;
+	struct image_globals globals;  /* found when IMAGE is written */
 	struct image_variant *variant; /* shim/variants.c; the lock of shim/extents.c */
 	const char *left_out; /* why its bytes were not even copied, else NULL; id then is none */
 };

@@ -10,6 +10,7 @@
 #include "shim/benchmarks.h"
 #include "shim/extents.h"
 #include "shim/facts.h"
+#include "shim/globals.h"
 #include "shim/hooks.h"
 #include "shim/recorder.h"
 #include "shim/regions.h"
@@ -88,6 +89,7 @@ int record_launch_regions(struct regions *regions, struct bundle_writer *w,
 		params = &whole;
 		count = 1;
 	}
+	r = globals_add(regions, f);
 	for (size_t i = 0; i < count && r >= 0; i++) {
 		uint64_t end = (uint64_t)params[i].offset + params[i].size;
 

@@ -129,6 +129,25 @@ int regions_add(struct regions *r, uint64_t address, uint64_t param_offset)
 	return error;
 }
 
+int regions_add_global(struct regions *r, uint64_t base, uint64_t size, const char *name,
+		       enum dtype dtype, bool constant)
+{
+	struct record_region region = {.base = base,
+				       .size = size,
+				       .memory = MEMORY_GLOBAL,
+				       .name = name,
+				       .dtype = dtype,
+				       .constant = constant};
+	int error;
+
+	if (base < ADDRESS_MIN || base >= ADDRESS_MAX || size > ADDRESS_MAX - base)
+		return 0;
+	error = array_reserve(&r->items, r->count, &r->capacity, sizeof(*r->items));
+	if (error >= 0)
+		r->items[r->count++] = region;
+	return error;
+}
+
 static int by_base(const void *a, const void *b)
 {
 	const struct record_region *x = a, *y = b;
@@ -147,7 +166,8 @@ void regions_merge(struct regions *r)
 		struct record_region *last = &r->items[kept], *next = &r->items[i];
 		uint64_t end = next->base + next->size;
 
-		if (next->base >= last->base + last->size) {
+		if (next->base >= last->base + last->size || last->memory == MEMORY_GLOBAL ||
+		    next->memory == MEMORY_GLOBAL) {
 			r->items[++kept] = *next;
 			continue;
 		}
@@ -160,15 +180,20 @@ void regions_merge(struct regions *r)
 	r->count = kept + 1;
 }
 
+void region_free(struct record_region *region)
+{
+	free(region->param_offsets.items);
+	free(region->chunks.items);
+	free((char *)region->note);
+	free(region->reads.items);
+	free(region->writes.items);
+	*region = (struct record_region){0};
+}
+
 void regions_free(struct regions *r)
 {
-	for (size_t i = 0; i < r->count; i++) {
-		free(r->items[i].param_offsets.items);
-		free(r->items[i].chunks.items);
-		free((char *)r->items[i].note);
-		free(r->items[i].reads.items);
-		free(r->items[i].writes.items);
-	}
+	for (size_t i = 0; i < r->count; i++)
+		region_free(&r->items[i]);
 	free(r->items);
 	*r = (struct regions){0};
 }

@@ -8,6 +8,7 @@
 
 #include "drv/entries.h"
 #include "kernelab/bundle.h"
+#include "kernelab/dtype.h"
 
 struct regions {
 	struct record_region *items;
@@ -22,8 +23,15 @@ struct regions {
  * piece. param_offset: of the word that holds it. 0 (also where it points nowhere) or -ENOMEM.
  */
 int regions_add(struct regions *r, uint64_t address, uint64_t param_offset);
-/* Sorts by address and merges what overlaps. */
+/*
+ * Adds a module variable; name lives as long as the process. Pointers into it that regions_add
+ * meets later are noted with it. 0 or -ENOMEM.
+ */
+int regions_add_global(struct regions *r, uint64_t base, uint64_t size, const char *name,
+		       enum dtype dtype, bool constant);
+/* Sorts by address and merges what overlaps; module variables stay by themselves. */
 void regions_merge(struct regions *r);
+void region_free(struct record_region *region);
 void regions_free(struct regions *r);
 
 /*

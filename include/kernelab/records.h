@@ -152,7 +152,9 @@ const char *trial_status_name(uint32_t v);
 	  "launch: it touches nothing of the chunk, not recorded")                                 \
 	F(9, STR, note, "why contents are missing or bounded")                                     \
 	F(10, U64S, reads, "measured: what is read, ascending pairs of offset and bytes")          \
-	F(11, U64S, writes, "measured: what is written, likewise")
+	F(11, U64S, writes, "measured: what is written, likewise")                                 \
+	F(12, U32, dtype, "module global: enum dtype of its elements, where PTX declares it")      \
+	F(13, BOOL, constant, "module global: in a constant bank, never written by a kernel")
 
 #define RECORD_CHANGE(F, A)                                  \
 	F(1, U32, region, "index into the launch's regions") \
@@ -173,7 +175,8 @@ const char *trial_status_name(uint32_t v);
 	F(4, U32, dtype, "enum dtype of the elements")                                           \
 	F(5, U32, flags, "EXTENT_*")                                                             \
 	F(6, F64, roundoff, "u: largest unit roundoff on the way to its stores in A; 0 unknown") \
-	F(7, STR, roundoff_how, "what u comes from")
+	F(7, STR, roundoff_how, "what u comes from")                                             \
+	F(8, STR, global, "module global that it lies in; its address is a stand-in then")
 
 #define RECORD_CONTENT(F, A) F(1, HASHES, chunks, "one key a chunk of the extent's address range")
 

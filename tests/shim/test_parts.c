@@ -5,6 +5,7 @@
 
 #include "lib/base.h"
 #include "shim/benchmarks.h"
+#include "shim/image_globals.h"
 #include "shim/image_ptx.h"
 #include "shim/images.h"
 #include "shim/map.h"
@@ -178,9 +179,75 @@ static void ptx_of_a_cubin(void **state)
 	assert_null(image_ptx(&image, &size));
 }
 
+/* ---- module variables ---- */
+
+static const struct image_global *global(const struct image_globals *g, const char *name)
+{
+	for (size_t i = 0; i < g->count; i++)
+		if (!strcmp(g->items[i].name, name))
+			return &g->items[i];
+	return NULL;
+}
+
+static void check_globals(const struct image_globals *g)
+{
+	assert_int_equal(g->count, 3); /* the text of an assert is left out */
+	assert_null(g->unknown);
+	assert_non_null(global(g, "acc"));
+	assert_non_null(global(g, "perm"));
+	assert_false(global(g, "acc")->constant);
+	assert_true(global(g, "factors")->constant);
+	assert_int_equal(global(g, "acc")->dtype, DTYPE_F32);
+	assert_int_equal(global(g, "perm")->dtype, DTYPE_I32);
+}
+
+static void globals_of_ptx_and_cubin(void **state)
+{
+	_cleanup_free_ char *ptx = NULL, *cubin = NULL;
+	struct image_globals g;
+	size_t size;
+
+	assert_int_equal(file_read_all(setting("PTX"), 1 << 20, &ptx, &size), 0);
+	assert_int_equal(image_globals_find(&g, ptx, size, IMAGE_PTX), 0);
+	check_globals(&g);
+	image_globals_free(&g);
+	assert_int_equal(file_read_all(setting("CUBIN"), 1 << 20, &cubin, &size), 0);
+	assert_int_equal(image_globals_find(&g, cubin, size, IMAGE_CUBIN), 0);
+	assert_int_equal(image_globals_types(&g, ptx, strlen(ptx)), 0);
+	check_globals(&g);
+	image_globals_free(&g);
+	assert_int_equal(image_globals_find(&g, cubin, size, IMAGE_FATBIN), 0);
+	assert_non_null(g.unknown);
+}
+
+/* Exact copies: a sanitizer sees a byte beyond. */
+static void globals_of_broken_images(void **state)
+{
+	_cleanup_free_ char *cubin = NULL;
+	size_t size;
+
+	assert_int_equal(file_read_all(setting("CUBIN"), 1 << 20, &cubin, &size), 0);
+	srand(7);
+	for (unsigned turn = 0; turn < 4000; turn++) {
+		size_t n = turn % 3 ? size : (size_t)rand() % size;
+		_cleanup_free_ char *copy = malloc(n ? n : 1);
+		struct image_globals g;
+
+		memcpy(copy, cubin, n);
+		for (unsigned k = 0; n > 64 && k < 1 + turn % 8; k++)
+			copy[(size_t)rand() % (turn % 2 ? 64 : n)] = (char)rand();
+		assert_int_equal(image_globals_find(&g, copy, n, IMAGE_CUBIN), 0);
+		image_globals_free(&g);
+		assert_int_equal(image_globals_find(&g, copy, n, IMAGE_PTX), 0);
+		image_globals_free(&g);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(globals_of_ptx_and_cubin),
+		cmocka_unit_test(globals_of_broken_images),
 		cmocka_unit_test(map_agrees_with_an_array),
 		cmocka_unit_test(cubin_has_its_file_size),
 		cmocka_unit_test(fatbin_with_and_without_wrapper),

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* Module variables of the kernel that is launched, as regions of the launch. */
+#include "shim/globals.h"
+
+#include "shim/hooks.h"
+
+/* The module of a function or of a library's kernel in the current context; NULL: not told. */
+static CUmodule module_of(CUfunction handle)
+{
+	CUfunction function = NULL;
+	CUmodule module = NULL;
+
+	if (!real.cuFuncGetModule)
+		return NULL;
+	if (real.cuFuncGetModule(&module, handle) == CUDA_SUCCESS)
+		return module;
+	if (!real.cuKernelGetFunction ||
+	    real.cuKernelGetFunction(&function, (CUkernel)handle) != CUDA_SUCCESS ||
+	    real.cuFuncGetModule(&module, function) != CUDA_SUCCESS)
+		return NULL;
+	return module;
+}
+
+int globals_add(struct regions *regions, const struct launch_facts *f)
+{
+	const struct image_globals *globals = &f->kernel->image->globals;
+	CUmodule module = globals->count ? module_of(f->call->function) : NULL;
+	int r = 0;
+
+	for (size_t i = 0; module && r >= 0 && i < globals->count; i++) {
+		const struct image_global *g = &globals->items[i];
+		CUdeviceptr base = 0;
+		size_t size = 0;
+
+		if (real.cuModuleGetGlobal_v2(&base, &size, module, g->name) == CUDA_SUCCESS &&
+		    base && size)
+			r = regions_add_global(regions, base, size, g->name, g->dtype, g->constant);
+	}
+	return r;
+}
+
+CUresult globals_copy(const struct regions *regions, CUmodule module, CUstream stream,
+		      uint64_t *addresses)
+{
+	for (size_t i = 0; i < regions->count; i++) {
+		const struct record_region *g = &regions->items[i];
+		CUdeviceptr base = 0;
+		size_t size = 0;
+		CUresult r;
+
+		addresses[i] = 0;
+		if (g->memory != MEMORY_GLOBAL ||
+		    real.cuModuleGetGlobal_v2(&base, &size, module, g->name) != CUDA_SUCCESS)
+			continue;
+		if (size != g->size)
+			return CUDA_ERROR_INVALID_VALUE;
+		r = real.cuMemcpyDtoDAsync_v2(base, g->base, size, stream);
+		if (r != CUDA_SUCCESS)
+			return r;
+		addresses[i] = base;
+	}
+	return CUDA_SUCCESS;
+}
+
+void globals_drop_untouched(struct regions *regions)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < regions->count; i++) {
+		struct record_region *g = &regions->items[i];
+
+		if (g->memory == MEMORY_GLOBAL && !g->reads.count && !g->writes.count) {
+			region_free(g);
+			continue;
+		}
+		regions->items[kept++] = *g;
+	}
+	regions->count = kept;
+}

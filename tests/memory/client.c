@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* A program whose kernels reach memory in many ways; prints a hash of all results. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "drv/driver.h"
+#include "kernelab/hash.h"
+#include "lib/base.h"
+
+#define CHECK(call)                                                                 \
+	do {                                                                        \
+		CUresult r_ = (call);                                               \
+		if (r_ != CUDA_SUCCESS) {                                           \
+			fprintf(stderr, "memory client: %s: %d\n", #call, (int)r_); \
+			exit(3);                                                    \
+		}                                                                   \
+	} while (0)
+
+#define N 256u
+
+static struct driver d;
+static CUmodule module;
+static CUstream stream;
+static struct hash_state *results;
+static bool any_size; /* of variables */
+
+static void launch(const char *name, unsigned blocks, unsigned threads, void **params)
+{
+	CUfunction function;
+
+	CHECK(d.cuModuleGetFunction(&function, module, name));
+	CHECK(d.cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, params, NULL));
+	CHECK(d.cuStreamSynchronize(stream));
+}
+
+static void add_result(CUdeviceptr at, size_t bytes)
+{
+	_cleanup_free_ void *host = malloc(bytes);
+
+	CHECK(d.cuMemcpyDtoH_v2(host, at, bytes));
+	hash_state_add(results, host, bytes);
+}
+
+static CUdeviceptr floats(unsigned count, float first)
+{
+	_cleanup_free_ float *host = malloc(count * sizeof(*host));
+	CUdeviceptr at;
+
+	for (unsigned i = 0; i < count; i++)
+		host[i] = first + (float)i * 0.25f;
+	CHECK(d.cuMemAlloc_v2(&at, count * sizeof(*host)));
+	CHECK(d.cuMemcpyHtoD_v2(at, host, count * sizeof(*host)));
+	return at;
+}
+
+static CUdeviceptr variable(const char *name, size_t bytes)
+{
+	CUdeviceptr at;
+	size_t size;
+
+	CHECK(d.cuModuleGetGlobal_v2(&at, &size, module, name));
+	if (size != bytes && !any_size) {
+		fprintf(stderr, "memory client: %s has %zu bytes\n", name, size);
+		exit(3);
+	}
+	return at;
+}
+
+/* Variables of the module, set by the host: a table of indices, a factor, a sum that grows. */
+static void globals(void)
+{
+	CUdeviceptr x = floats(N, 1), y = floats(N, -7), acc = variable("acc", 256);
+	float factors[4] = {0, 3.5f, 0, 0}, sum[64];
+	void *params[] = {&x, &y}, *through[] = {&acc, &y};
+	unsigned perm[N];
+
+	for (unsigned i = 0; i < N; i++)
+		perm[i] = N - 1 - i;
+	for (unsigned i = 0; i < 64; i++)
+		sum[i] = (float)i;
+	CHECK(d.cuMemcpyHtoD_v2(variable("perm", sizeof(perm)), perm, sizeof(perm)));
+	CHECK(d.cuMemcpyHtoD_v2(variable("factors", 16), factors, sizeof(factors)));
+	CHECK(d.cuMemcpyHtoD_v2(acc, sum, sizeof(sum)));
+	launch("named", 1, N, params);
+	add_result(y, 4 * N);
+	add_result(acc, 256);
+	launch("through", 1, 64, through);
+	add_result(y, 4 * N);
+	add_result(acc, 256);
+}
+
+static void setup(const char *image)
+{
+	_cleanup_free_ char *data = NULL;
+	struct error err = {0};
+	CUcontext context;
+	CUdevice device;
+	size_t size;
+
+	if (driver_open(&d, "libcuda.so.1", &err) < 0 ||
+	    file_read_all(image, 1 << 20, &data, &size)) {
+		fprintf(stderr, "memory client: no driver or image: %s\n", err.message);
+		exit(3);
+	}
+	CHECK(d.cuInit(0));
+	CHECK(d.cuDeviceGet(&device, 0));
+	CHECK(d.cuDevicePrimaryCtxRetain(&context, device));
+	CHECK(d.cuCtxSetCurrent(context));
+	CHECK(d.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	CHECK(d.cuModuleLoadData(&module, data));
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} modes[] = {{"globals", globals}, {"any-size", globals}};
+	struct hash128 hash;
+
+	results = hash_state_new();
+	if (argc != 3 || !results)
+		return 2;
+	any_size = !strcmp(argv[1], "any-size");
+	setup(argv[2]);
+	for (size_t i = 0; i < ARRAY_LENGTH(modes); i++)
+		if (!strcmp(argv[1], modes[i].name))
+			modes[i].run();
+	CHECK(d.cuStreamSynchronize(stream));
+	hash = hash_state_end(results);
+	printf("%016llx%016llx\n", (unsigned long long)hash.high, (unsigned long long)hash.low);
+	hash_state_free(results);
+	CHECK(d.cuModuleUnload(module));
+	return 0;
+}

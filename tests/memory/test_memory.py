@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""Memory of every kind is recorded, and a replay has it again: capture, show, replay, analyze of real runs.
+
+test_memory.py KERNELAB CLIENT SOFTGPU_FOLDER KERNELS.ptx KERNELS.cubin
+"""
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+kernelab, client, softgpu, ptx, cubin = sys.argv[1:6]
+ENV = {k: v for k, v in os.environ.items() if not k.startswith(("KERNELAB_", "TRITON_", "LD_"))}
+ENV.update(LD_LIBRARY_PATH=softgpu, KERNELAB_SOFTGPU_LOG="quiet")
+problems = []
+
+
+def expect(what, ok, detail=""):
+    if not ok:
+        problems.append(f"{what}: {detail}")
+
+
+def run(*command, env=None, status=0):
+    done = subprocess.run(command, capture_output=True, text=True, env={**ENV, **(env or {})}, timeout=120)
+    if done.returncode != status:
+        problems.append(f"{' '.join(command)}: status {done.returncode}\n{done.stdout}{done.stderr}")
+    return done
+
+
+def capture(out, mode, image=ptx, env=None, options=()):
+    """Records a run, which must print what it prints without us. Returns the folder."""
+    plain = run(client, mode, image)
+    done = run(kernelab, "capture", "--origin", "all", "--device", "gpu", *options, "-o", out, "--", client, mode,
+               image, env=env)
+    expect(f"{mode}: prints", done.stdout == plain.stdout, f"{plain.stdout!r} {done.stdout!r}")
+    return out
+
+
+def show(folder, launch):
+    return run(kernelab, "show", "--launch", str(launch), folder).stdout
+
+
+def replay(out, bundles, b="recorded", options=(), env=None):
+    """Returns the summary line and the verdict by family name."""
+    done = run(kernelab, "replay", *bundles, "--b", b, "-o", out, "--device", "soft", *options, env=env)
+    verdict = subprocess.run([kernelab, "analyze", out, "--json", "-"], capture_output=True, text=True, env=ENV,
+                             timeout=120)
+    families = {f["name"]: f for f in json.loads(verdict.stdout)["families"]}
+    return done.stderr, families
+
+
+def changed_ptx(path, old, new):
+    with open(ptx) as f:
+        text = f.read()
+    expect("test", text.count(old) == 1, f"{old} stands once in the PTX")
+    with open(path, "w") as f:
+        f.write(text.replace(old, new))
+    return path
+
+
+def regions(text):
+    """name or kind of a region: (reads, writes) in bytes of a measured launch."""
+    found = {}
+    for m in re.finditer(r"region \d+: 0x\w+, [^,]*, ([^;]*); ([^\n]*)\n    reads (.*?) in .* writes (.*?) in", text):
+        found.setdefault(m[1], []).append((m[3], m[4]))
+    return found
+
+
+def globals_(top):
+    a = capture(f"{top}/globals", "globals")
+    seen = regions(show(a, 1))
+    expect("globals: acc is read and written", seen.get("module global acc") == [("256 B", "256 B")], seen)
+    expect("globals: perm is read", seen.get("module global perm") == [("1.0 KiB", "0 B")], seen)
+    expect("globals: factors are constants", seen.get("module global factors") == [("16 B", "0 B")], seen)
+    expect("globals: texts of the compiler are left out", not any("assert" in k for k in seen), seen)
+    expect("globals: of what a launch does not touch nothing is kept", "perm" not in show(a, 2), show(a, 2))
+
+    summary, families = replay(f"{top}/globals.klab", [a])
+    expect("globals: faithful", "2 faithful" in summary, summary)
+    expect("globals: equal", [f["bucket"] for f in families.values()] == [1, 1], families)
+
+    # A difference that only the variable shows, and one of what it holds: both are found.
+    b = changed_ptx(f"{top}/b.ptx", "add.f32 %f5, %f4, %f3;", "add.f32 %f5, %f4, %f1;")
+    summary, families = replay(f"{top}/globals-b.klab", [a], capture(f"{top}/globals-b", "globals", b))
+    expect("globals: B's sum is another", families["named"]["bucket"] == 3, families["named"])
+    expect("globals: told by its name", "acc" in json.dumps(families["named"]), families["named"])
+    expect("globals: the rest is equal", families["through"]["bucket"] == 1, families["through"])
+
+    # Names out of a symbol table, PTX out of the cubin's debug section.
+    c = capture(f"{top}/globals-cubin", "globals", cubin)
+    expect("globals of a cubin", regions(show(c, 1)).items() >= {k: v for k, v in seen.items() if "global" in k}.items(),
+           show(c, 1))
+    expect("globals of a cubin: replay", "2 faithful" in replay(f"{top}/globals-cubin.klab", [c])[0])
+
+    # Not measured: whole variables.
+    off = capture(f"{top}/globals-off", "globals", env={"KERNELAB_EXTENTS": "off"})
+    expect("globals, not measured: all of them", show(off, 2).count("module global") == 3, show(off, 2))
+    summary, families = replay(f"{top}/globals-off.klab", [off])
+    expect("globals, not measured: faithful", "2 faithful" in summary, summary)
+    expect("globals, not measured: equal", [f["bucket"] for f in families.values()] == [1, 1], families)
+
+    # A module whose variable has another size cannot stand in.
+    small = changed_ptx(f"{top}/small.ptx", ".f32 acc[64]", ".f32 acc[65]")
+    other = subprocess.run([kernelab, "capture", "--origin", "all", "--no-data", "--device", "gpu", "-o", f"{top}/small",
+                            "--", client, "any-size", small], capture_output=True, text=True, env=ENV, timeout=120)
+    summary, families = replay(f"{top}/small.klab", [a], f"{top}/small")
+    expect("globals: another size is refused", "module variable acc has 260 bytes, recorded were 256" in
+           json.dumps(families), (other.stderr, json.dumps(families)[:2000]))
+
+
+with tempfile.TemporaryDirectory(prefix="kernelab-") as top:
+    globals_(top)
+
+for p in problems:
+    print(p)
+sys.exit(bool(problems))
