@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-# A 166 M-parameter transformer trained with torch.compile: python train_big.py [compile mode] [steps]
+# A 166 M-parameter transformer trained with torch.compile: python train_big.py [compile mode] [steps] [layers]
 import sys, time, torch, torch.nn as nn
 mode = sys.argv[1] if len(sys.argv) > 1 else 'default'; steps = int(sys.argv[2]) if len(sys.argv) > 2 else 12
 torch.manual_seed(0);dev='cuda'
-D,L,H,V,T,B=1024,8,16,32000,1024,8
+D,L,H,V,T,B=1024,int(sys.argv[3]) if len(sys.argv) > 3 else 8,16,32000,1024,8
 class Blk(nn.Module):
     def __init__(s):
         super().__init__();s.ln1=nn.LayerNorm(D);s.ln2=nn.LayerNorm(D);s.qkv=nn.Linear(D,3*D);s.o=nn.Linear(D,D);s.f1=nn.Linear(D,4*D);s.f2=nn.Linear(4*D,D)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Two TLX kernels, one of them warp-specialised; make_versions.sh compiles them with fbtriton."""
+"""Three TLX kernels: warp-specialised, asynchronous copies, wgmma; make_versions.sh compiles them with fbtriton.
+
+tests/gpu/test_tlx.py launches them on a GPU.
+"""
 import triton
 import triton.language as tl
 import triton.language.extra.tlx as tlx
@@ -33,9 +36,42 @@ def tlx_cp(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     tl.store(out_ptr + offs, tlx.local_load(view), mask=m)
 
 
-for kernel, pointers in ((tlx_ws, 3), (tlx_cp, 2)):
+@triton.jit
+def tlx_dot(a_ptr, b_ptr, out_ptr, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """One tile of f16 A[BM, K] @ B[K, BN] in f32, K a multiple of BK: copies of a step run beside the wgmma of another."""
+    rows, cols, ks = tl.arange(0, BM), tl.arange(0, BN), tl.arange(0, BK)
+    a = a_ptr + rows[:, None] * K + ks[None, :]
+    b = b_ptr + ks[:, None] * BN + cols[None, :]
+    a_tiles = tlx.local_alloc((BM, BK), tl.float16, 2)
+    b_tiles = tlx.local_alloc((BK, BN), tl.float16, 2)
+    token_a = tlx.async_load(a, tlx.local_view(a_tiles, 0))
+    token_b = tlx.async_load(b, tlx.local_view(b_tiles, 0))
+    tlx.async_load_commit_group([token_a, token_b])
+    acc = tl.zeros((BM, BN), dtype=tl.float32)
+    for k in tl.range(0, K // BK, num_stages=0):
+        tlx.async_load_wait_group(0)
+        acc = tlx.async_dot(tlx.local_view(a_tiles, k % 2), tlx.local_view(b_tiles, k % 2), acc)
+        acc = tlx.async_dot_wait(0, acc)
+        more = (k + 1) * BK < K
+        a += BK
+        b += BK * BN
+        token_a = tlx.async_load(a, tlx.local_view(a_tiles, (k + 1) % 2), mask=(ks[None, :] >= 0) & more)
+        token_b = tlx.async_load(b, tlx.local_view(b_tiles, (k + 1) % 2), mask=(ks[:, None] >= 0) & more)
+        tlx.async_load_commit_group([token_a, token_b])
+    tl.store(out_ptr + rows[:, None] * BN + cols[None, :], acc)
+
+
+def compile_one(kernel, types, constexprs):
     names = kernel.arg_names
-    signature = {name: "*fp32" if i < pointers else "i32" for i, name in enumerate(names)}
-    signature["BLOCK"] = "constexpr"
-    source = ASTSource(kernel, signature, constexprs={(len(names) - 1, ): 256}, attrs={})
+    signature = dict(zip(names, types)) | {name: "constexpr" for name in constexprs}
+    source = ASTSource(kernel, signature, constexprs={(names.index(k), ): v for k, v in constexprs.items()}, attrs={})
     triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": 4})
+
+
+compile_one(tlx_ws, ["*fp32"] * 3 + ["i32"], {"BLOCK": 256})
+compile_one(tlx_cp, ["*fp32"] * 2 + ["i32"], {"BLOCK": 256})
+# Copies of 16 bytes need aligned rows: the divisibility that a launch would give.
+source = ASTSource(tlx_dot, {"a_ptr": "*fp16", "b_ptr": "*fp16", "out_ptr": "*fp32", "K": "i32", "BM": "constexpr",
+                             "BN": "constexpr", "BK": "constexpr"}, constexprs={(4, ): 64, (5, ): 64, (6, ): 32},
+                   attrs={(i, ): [["tt.divisibility", 16]] for i in range(4)})
+triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": 4})

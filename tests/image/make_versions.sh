@@ -23,6 +23,7 @@ compile() {
 	TRITON_DISABLE_LINE_INFO=1 TRITON_CACHE_DIR=$work/cubin-$1 "$python" "$work/$3"
 	mkdir -p "$out/$1"
 	cp "$work/cubin-$1"/*/*.cubin "$out/$1/"
+	[ "$1" != fbtriton-3.7.4 ] || cp "$work/cubin-$1"/*/*.ptx "$out/$1/"
 	for file in "$work/ir-$1"/*/*.json "$work/ir-$1"/*/*.source "$work/ir-$1"/*/*.ttir \
 		"$work/ir-$1"/*/*.ttgir; do
 		case $file in
