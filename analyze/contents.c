@@ -9,7 +9,6 @@
 #include "lib/base.h"
 
 struct contents_buffers {
-	struct metric_scratch *scratch;
 	unsigned char *a, *b;
 	struct metric_hull hull; /* CHUNK_BYTES elements; allocated when first needed */
 	double *value;
@@ -21,10 +20,9 @@ struct contents_buffers *contents_buffers_new(void)
 
 	if (!x)
 		return NULL;
-	x->scratch = metric_scratch_new();
 	x->a = malloc(CHUNK_BYTES);
 	x->b = malloc(CHUNK_BYTES);
-	if (x->scratch && x->a && x->b)
+	if (x->a && x->b)
 		return x;
 	contents_buffers_free(x);
 	return NULL;
@@ -34,7 +32,6 @@ void contents_buffers_free(struct contents_buffers *x)
 {
 	if (!x)
 		return;
-	metric_scratch_free(x->scratch);
 	free(x->a);
 	free(x->b);
 	free(x->hull.low);
@@ -151,7 +148,7 @@ int contents_compare(const struct bundle *bundle, const struct record_extent *ex
 		if (e)
 			return error_prefix(err, "chunk %zu of the output at 0x%" PRIx64, i,
 					    extent->address);
-		metrics_add(m, x->scratch, x->a, second, size / dtype_bytes(t), index, hull);
+		metrics_add(m, x->a, second, size / dtype_bytes(t), index, hull);
 		index += size / dtype_bytes(t);
 	}
 	return 0;

@@ -1,44 +1,50 @@
 /* SPDX-License-Identifier: MIT */
-/* Metrics of one output, tile by tile; equal tiles cost a memcmp and a count of their zeros. */
+/* Metrics of one output, tile by tile; equal tiles cost a memcmp and a look at what A holds. */
 #include "analyze/metrics.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "analyze/block.h"
+#include "analyze/select.h"
+#include "analyze/sweep.h"
 #include "analyze/thresholds.h"
-#include "analyze/vectorised.h"
 #include "lib/base.h"
 
 /* A last tile of less than half a tile joins the one before, so that its scale is no accident. */
 #define TILE_MAX (TILE_ELEMENTS + TILE_ELEMENTS / 2)
 #define BLOCKS   (TILE_MAX / BLOCK_ELEMENTS)
 
+/* A new maximum of a quotient is greater than the old by more than this: ties are no maxima. */
+#define CLEARLY (1 + 0x1p-50)
+
 _Static_assert(TILE_MAX % BLOCK_ELEMENTS == 0, "a tile is whole blocks");
 
-struct metric_scratch {
-	double a[TILE_MAX], b[TILE_MAX];
-	int64_t order_a[TILE_MAX], order_b[TILE_MAX];
-	double ratio[BLOCK_ELEMENTS]; /* |d| / allowance */
-	uint8_t differs[BLOCK_ELEMENTS];
-	double scale[BLOCKS];  /* local scale of A, one a block */
-	double spread[BLOCKS]; /* rms of the hull's width */
-	double sorted[BLOCKS];
+/* A tile under way. */
+struct tile {
+	const unsigned char *a, *b;
+	size_t n;
+	uint64_t index;
+	const struct metric_hull *hull; /* of the tile; NULL: A is deterministic */
+	struct block_side sides[BLOCKS];
+	bool differs[BLOCKS], any; /* in some bits */
+	double scale[BLOCKS];      /* local scale of A */
+	double spread[BLOCKS];     /* rms of the hull's width */
+	struct pair_sums sums;
+	uint64_t special; /* of those that differ: not finite on both sides */
 };
 
-struct metric_scratch *metric_scratch_new(void)
-{
-	return malloc(sizeof(struct metric_scratch));
-}
-
-void metric_scratch_free(struct metric_scratch *s)
-{
-	free(s);
-}
+/* One block of a tile, element by element. */
+struct careful {
+	size_t first, n;
+	double a[BLOCK_ELEMENTS], b[BLOCK_ELEMENTS], ratio[BLOCK_ELEMENTS];
+	int64_t order_a[BLOCK_ELEMENTS], order_b[BLOCK_ELEMENTS];
+	bool differs[BLOCK_ELEMENTS];
+};
 
 void metrics_begin(struct metrics *m, enum dtype t)
 {
-	*m = (struct metrics){.dtype = t, .constant = true};
+	*m = (struct metrics){.dtype = t, .constant = true, .sweep = sweep_level(0)};
 }
 
 /* Neumaier's compensated sum: *lost collects what the additions to *sum round away. */
@@ -51,39 +57,52 @@ static void sum_add(double *sum, double *lost, double x)
 	*sum = t;
 }
 
-/* NaN, inf, zeros and constancy of one side; out: {nan, inf, zero}. */
-VECTORISED static void profile(const double *x, size_t n, uint64_t out[3])
-{
-	uint64_t nan = 0, inf = 0, zero = 0;
-
-#pragma omp simd reduction(+ : nan, inf, zero)
-	for (size_t i = 0; i < n; i++) {
-		nan += x[i] != x[i];
-		inf += fabs(x[i]) > DBL_MAX;
-		zero += x[i] == 0;
-	}
-	out[0] += nan;
-	out[1] += inf;
-	out[2] += zero;
-}
-
-static void profile_constant(struct metrics *m, const unsigned char *a, size_t n, uint64_t index)
+static void profile_constant(struct metrics *m, const struct tile *t)
 {
 	uint32_t bytes = dtype_bytes(m->dtype);
 
-	if (!index)
-		m->first_bits = number_bits(m->dtype, a);
+	if (!t->index)
+		m->first_bits = number_bits(m->dtype, t->a);
 	if (!m->constant)
 		return;
-	m->constant =
-		number_bits(m->dtype, a) == m->first_bits && !memcmp(a, a + bytes, (n - 1) * bytes);
+	m->constant = number_bits(m->dtype, t->a) == m->first_bits &&
+		      !memcmp(t->a, t->a + bytes, (t->n - 1) * bytes);
 }
 
-static int compare_doubles(const void *x, const void *y)
+static size_t block_length(const struct tile *t, size_t block)
 {
-	double a = *(const double *)x, b = *(const double *)y;
+	size_t left = t->n - block * BLOCK_ELEMENTS;
 
-	return (a > b) - (a < b);
+	return left < BLOCK_ELEMENTS ? left : BLOCK_ELEMENTS;
+}
+
+static void profile_block(const struct metrics *m, const unsigned char *x, size_t n,
+			  struct block_side *out)
+{
+	double value[BLOCK_ELEMENTS];
+
+	if (m->sweep->side(m->dtype, x, n, out))
+		return;
+	m->sweep->load(m->dtype, x, n, value, NULL);
+	block_side_careful(value, n, out);
+}
+
+/* What A holds, block by block, and which blocks differ. */
+static void profile_tile(struct metrics *m, struct tile *t)
+{
+	uint32_t bytes = dtype_bytes(m->dtype);
+
+	t->any = false;
+	for (size_t k = 0; k * BLOCK_ELEMENTS < t->n; k++) {
+		size_t at = k * BLOCK_ELEMENTS * bytes, n = block_length(t, k);
+
+		t->differs[k] = t->a != t->b && memcmp(t->a + at, t->b + at, n * bytes) != 0;
+		t->any |= t->differs[k];
+		profile_block(m, t->a + at, n, &t->sides[k]);
+		m->nan_a += t->sides[k].nan;
+		m->inf_a += t->sides[k].inf;
+		m->zero_a += t->sides[k].zero;
+	}
 }
 
 /*
@@ -91,33 +110,25 @@ static int compare_doubles(const void *x, const void *y)
  * median rms of its blocks that are not zero. The median keeps one huge element (a mask of -1e9)
  * from lending its scale to the whole tile; the block's own rms serves rows of different magnitude.
  */
-VECTORISED static void local_scales(struct metric_scratch *s, size_t n)
+static void local_scales(struct tile *t)
 {
-	size_t blocks = (n + BLOCK_ELEMENTS - 1) / BLOCK_ELEMENTS, used = 0;
-	double tile = 0;
+	double sorted[BLOCKS], tile = 0;
+	size_t blocks = (t->n + BLOCK_ELEMENTS - 1) / BLOCK_ELEMENTS, used = 0;
 
 	for (size_t k = 0; k < blocks; k++) {
-		size_t first = k * BLOCK_ELEMENTS, end = first + BLOCK_ELEMENTS;
-		double sum = 0;
-
-		if (end > n)
-			end = n;
-#pragma omp simd reduction(+ : sum)
-		for (size_t i = first; i < end; i++)
-			sum += is_finite(s->a[i]) ? s->a[i] * s->a[i] : 0;
-		s->scale[k] = sqrt(sum / (double)(end - first));
-		if (!is_finite(s->scale[k])) /* f64 beyond 1e154: its own size must do */
-			s->scale[k] = 0;
-		tile += sum;
-		if (s->scale[k] > 0)
-			s->sorted[used++] = s->scale[k];
+		t->scale[k] = sqrt(t->sides[k].a2 / (double)block_length(t, k));
+		if (!is_finite(t->scale[k])) /* f64 beyond 1e154: its own size must do */
+			t->scale[k] = 0;
+		tile += t->sides[k].a2;
+		if (t->scale[k] > 0)
+			sorted[used++] = t->scale[k];
 	}
 	if (!used)
 		return;
-	qsort(s->sorted, used, sizeof(*s->sorted), compare_doubles);
-	tile = fmin(sqrt(tile / (double)n), s->sorted[used / 2]); /* inf: the median */
+	/* inf: the median */
+	tile = fmin(sqrt(tile / (double)t->n), select_value(sorted, used, used / 2));
 	for (size_t k = 0; k < blocks; k++)
-		s->scale[k] = fmax(s->scale[k], tile);
+		t->scale[k] = fmax(t->scale[k], tile);
 }
 
 static double hull_width(const struct metric_hull *h, size_t i)
@@ -126,39 +137,40 @@ static double hull_width(const struct metric_hull *h, size_t i)
 }
 
 /* rms width of A's hull, one a block, and the number of elements that vary. */
-static uint64_t local_spreads(struct metric_scratch *s, const struct metric_hull *h, size_t n)
+static uint64_t local_spreads(struct tile *t)
 {
 	uint64_t varying = 0;
 
-	for (size_t first = 0; first < n; first += BLOCK_ELEMENTS) {
-		size_t end = first + BLOCK_ELEMENTS < n ? first + BLOCK_ELEMENTS : n;
+	for (size_t first = 0; first < t->n; first += BLOCK_ELEMENTS) {
+		size_t n = block_length(t, first / BLOCK_ELEMENTS);
 		double sum = 0;
 
-		for (size_t i = first; i < end; i++) {
-			double w = hull_width(h, i);
+		for (size_t i = first; i < first + n; i++) {
+			double w = hull_width(t->hull, i);
 
 			sum += w * w;
 			varying += w > 0;
 		}
-		s->spread[first / BLOCK_ELEMENTS] = sqrt(sum / (double)(end - first));
+		t->spread[first / BLOCK_ELEMENTS] = sqrt(sum / (double)n);
 	}
 	return varying;
 }
 
-static struct metric_element element_at(const struct metrics *m, const struct metric_scratch *s,
-					const unsigned char *a, const unsigned char *b, size_t i,
-					uint64_t index)
+/* Element i of a block that was loaded. */
+static struct metric_element element_at(const struct metrics *m, const struct tile *t,
+					const struct careful *c, size_t i)
 {
 	uint32_t bytes = dtype_bytes(m->dtype);
-	bool nan = s->a[i] != s->a[i] || s->b[i] != s->b[i];
+	size_t at = (c->first + i) * bytes;
+	bool nan = c->a[i] != c->a[i] || c->b[i] != c->b[i];
 
 	return (struct metric_element){
-		.index = index + i,
-		.a = s->a[i],
-		.b = s->b[i],
-		.bits_a = number_bits(m->dtype, a + i * bytes),
-		.bits_b = number_bits(m->dtype, b + i * bytes),
-		.ulp = nan ? UINT64_MAX : order_distance(s->order_a[i], s->order_b[i]),
+		.index = t->index + c->first + i,
+		.a = c->a[i],
+		.b = c->b[i],
+		.bits_a = number_bits(m->dtype, t->a + at),
+		.bits_b = number_bits(m->dtype, t->b + at),
+		.ulp = nan ? UINT64_MAX : order_distance(c->order_a[i], c->order_b[i]),
 	};
 }
 
@@ -185,14 +197,14 @@ static bool class_changed(const struct metric_element *e, size_t i, const struct
 }
 
 /* One element of a block that holds something worth its place: greatest, first or among the top. */
-static void element_add(struct metrics *m, const struct metric_scratch *s, struct metric_element *e,
-			size_t i, const struct metric_hull *h)
+static void element_add(struct metrics *m, struct metric_element *e, double ratio, size_t i,
+			const struct metric_hull *h)
 {
 	double size = fabs(e->b - e->a), big = GREATER(fabs(e->a), fabs(e->b));
 	bool change = class_changed(e, i, h);
 
-	e->severity = change ? INFINITY : s->ratio[i];
-	if (!m->differing++)
+	e->severity = change ? INFINITY : ratio;
+	if (!m->top_count) /* until the list is full every element that differs comes here */
 		m->first_difference = *e;
 	if (change) {
 		if (!m->class_changes++)
@@ -207,89 +219,129 @@ static void element_add(struct metrics *m, const struct metric_scratch *s, struc
 		m->max_abs = size;
 		m->max_abs_at = *e;
 	}
-	if (is_finite(size) && big > 0 && size / big > m->max_rel) {
+	if (is_finite(size) && big > 0 && size / big > m->max_rel * CLEARLY) {
 		m->max_rel = size / big;
 		m->max_rel_index = e->index;
 	}
+	m->max_ratio = GREATER(ratio, m->max_ratio);
 	if (m->top_count < METRICS_TOP || e->severity > m->top[METRICS_TOP - 1].severity)
 		top_add(m, e);
 }
 
-/* True if some element of the block has to be looked at by itself. */
-static bool block_remarkable(const struct metrics *m, const struct sums *t)
+static void careful_load(const struct metrics *m, const struct tile *t, size_t block,
+			 struct careful *c)
 {
-	return m->top_count < METRICS_TOP || t->changes || t->max_ulp > m->max_ulp ||
-	       t->max_abs > m->max_abs || t->max_rel > m->max_rel ||
-	       t->max_ratio > m->top[METRICS_TOP - 1].severity;
+	uint32_t bytes = dtype_bytes(m->dtype);
+	const unsigned char *a, *b;
+
+	c->first = block * BLOCK_ELEMENTS;
+	c->n = block_length(t, block);
+	a = t->a + c->first * bytes;
+	b = t->b + c->first * bytes;
+	m->sweep->load(m->dtype, a, c->n, c->a, c->order_a);
+	m->sweep->load(m->dtype, b, c->n, c->b, c->order_b);
+	for (size_t i = 0; i < c->n; i++)
+		c->differs[i] = memcmp(a + i * bytes, b + i * bytes, bytes) != 0;
 }
 
-static void block_add(struct metrics *m, struct metric_scratch *s, const unsigned char *a,
-		      const unsigned char *b, size_t first, size_t n, uint64_t index,
-		      const struct allowance *w, const struct metric_hull *hull, struct sums *t)
+/* Looks at each element of a block that differs. */
+static void careful_elements(struct metrics *m, const struct tile *t, struct careful *c,
+			     const struct allowance *w, size_t block)
 {
-	struct metric_hull part = {0};
-	const struct metric_hull *h = NULL;
-	uint32_t bytes = dtype_bytes(m->dtype);
-	double scale = s->scale[first / BLOCK_ELEMENTS];
-
-	block_magnitudes(s->a + first, s->b + first, n, scale, w, s->ratio, t);
-	if (hull) {
-		part = (struct metric_hull){hull->low + first, hull->high + first,
-					    hull->classes + first};
-		h = &part;
-		block_hull(s->a + first, s->b + first, n, scale, s->spread[first / BLOCK_ELEMENTS],
-			   w, h, s->ratio);
-	}
-	block_ratios(s->ratio, n, t);
-	block_differs(a + first * bytes, b + first * bytes, n, bytes, s->differs);
-	block_kinds(s->a + first, s->b + first, s->order_a + first, s->order_b + first, s->differs,
-		    n, w->ftz, t);
-	m->payload += t->payload;
-	m->zero_sign += t->zero_sign;
-	m->ftz += t->ftz;
-	if (!block_remarkable(m, t)) {
-		m->differing += t->differing;
-		return;
-	}
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < c->n; i++)
+		c->ratio[i] = t->hull ? element_ratio_hull(c->a[i], c->b[i], w, t->scale[block],
+							   t->spread[block], t->hull, c->first + i)
+				      : element_ratio(c->a[i], c->b[i], w, t->scale[block]);
+	for (size_t i = 0; i < c->n; i++) {
 		struct metric_element e;
 
-		if (!s->differs[i])
+		if (!c->differs[i])
 			continue;
-		e = element_at(m, s, a, b, first + i, index);
-		element_add(m, s, &e, i, h);
+		e = element_at(m, t, c, i);
+		element_add(m, &e, c->ratio[i], c->first + i, t->hull);
 	}
 }
 
-static void float_tile(struct metrics *m, struct metric_scratch *s, const unsigned char *a,
-		       const unsigned char *b, size_t n, uint64_t index,
-		       const struct metric_hull *h)
+/* A block that holds NaN or infinity, or of which A varies. */
+static void block_careful(struct metrics *m, struct tile *t, const struct allowance *w,
+			  size_t block)
+{
+	struct careful c;
+	struct block_kinds kinds;
+	struct block_side side;
+
+	careful_load(m, t, block, &c);
+	careful_elements(m, t, &c, w, block);
+	block_pair_careful(c.a, c.b, c.ratio, c.differs, w->ftz, c.n, &t->sums, &kinds);
+	block_side_careful(c.b, c.n, &side);
+	m->nan_b += side.nan;
+	m->inf_b += side.inf;
+	m->payload += kinds.payload;
+	t->special += kinds.special;
+	m->finite += kinds.finite;
+	t->sides[block].a2 = kinds.a2;
+}
+
+static void block_add(struct metrics *m, struct tile *t, const struct allowance *w, size_t block)
+{
+	size_t at = block * BLOCK_ELEMENTS * dtype_bytes(m->dtype), n = block_length(t, block);
+	bool full = m->top_count == METRICS_TOP;
+	struct pair_limits limits = {
+		.size = m->max_abs,
+		.relative = m->max_rel * CLEARLY,
+		.ratio = full ? fmin(m->max_ratio, m->top[METRICS_TOP - 1].severity) * CLEARLY : 0,
+		.ulp = m->max_ulp};
+	enum pair_look look = PAIR_SPECIAL;
+	struct careful c;
+
+	if (!t->hull)
+		look = m->sweep->pair(m->dtype, t->a + at, t->b + at, n, w, t->scale[block],
+				      &limits, &t->sums);
+	if (look == PAIR_SPECIAL) {
+		block_careful(m, t, w, block);
+		return;
+	}
+	m->finite += n;
+	if (look == PAIR_PLAIN && full)
+		return;
+	careful_load(m, t, block, &c);
+	careful_elements(m, t, &c, w, block);
+}
+
+/* Both sides hold the same there. */
+static void block_equal(struct metrics *m, struct tile *t, size_t block)
+{
+	const struct block_side *s = &t->sides[block];
+
+	m->nan_b += s->nan;
+	m->inf_b += s->inf;
+	m->zero_b += s->zero;
+	m->zero_both += s->zero;
+	m->finite += block_length(t, block) - s->nan - s->inf;
+}
+
+static void float_tile(struct metrics *m, struct tile *t)
 {
 	struct allowance w = allowance_of(m->dtype);
-	uint32_t bytes = dtype_bytes(m->dtype);
-	double d = 0, d2 = 0, a2 = 0;
+	double a2 = 0;
 
-	local_scales(s, n);
-	if (h)
-		m->varying += local_spreads(s, h, n);
-	for (size_t first = 0; first < n; first += BLOCK_ELEMENTS) {
-		size_t count = n - first < BLOCK_ELEMENTS ? n - first : BLOCK_ELEMENTS;
-		struct sums t = {0};
-
-		if (memcmp(a + first * bytes, b + first * bytes, count * bytes))
-			block_add(m, s, a, b, first, count, index, &w, h, &t);
+	local_scales(t);
+	for (size_t k = 0; k * BLOCK_ELEMENTS < t->n; k++) {
+		if (t->differs[k])
+			block_add(m, t, &w, k);
 		else
-			block_equal(s->a + first, count, &t);
-		m->finite += t.finite;
-		m->steps += t.steps;
-		m->beyond += t.beyond;
-		m->max_ratio = GREATER(t.max_ratio, m->max_ratio);
-		d += t.d;
-		d2 += t.d2;
-		a2 += t.a2;
+			block_equal(m, t, k);
+		a2 += t->sides[k].a2;
 	}
-	sum_add(&m->sum_d, &m->sum_d_lost, d);
-	sum_add(&m->sum_d2, &m->sum_d2_lost, d2);
+	m->differing += lanes_count(t->sums.differing);
+	m->zero_sign += lanes_count(t->sums.differing) - lanes_count(t->sums.numbers) - t->special;
+	m->zero_b += lanes_count(t->sums.zero_b);
+	m->zero_both += lanes_count(t->sums.zero_both);
+	m->steps += lanes_count(t->sums.steps);
+	m->ftz += lanes_count(t->sums.numbers) - lanes_count(t->sums.steps);
+	m->beyond += lanes_count(t->sums.beyond);
+	sum_add(&m->sum_d, &m->sum_d_lost, lanes_sum(t->sums.d));
+	sum_add(&m->sum_d2, &m->sum_d2_lost, lanes_sum(t->sums.d2));
 	sum_add(&m->sum_a2, &m->sum_a2_lost, a2);
 }
 
@@ -297,13 +349,13 @@ static void float_tile(struct metrics *m, struct metric_scratch *s, const unsign
 static void integer_add(struct metrics *m, struct metric_element *e, double size, double relative)
 {
 	e->severity = size;
-	if (m->differing == 1)
+	if (!m->top_count)
 		m->first_difference = *e;
 	if (e->ulp > m->max_ulp) {
 		m->max_ulp = e->ulp;
 		m->max_ulp_index = e->index;
 	}
-	if (m->differing == 1 || size > m->max_abs) {
+	if (!m->top_count || size > m->max_abs) {
 		m->max_abs = size;
 		m->max_abs_at = *e;
 	}
@@ -315,108 +367,111 @@ static void integer_add(struct metrics *m, struct metric_element *e, double size
 		top_add(m, e);
 }
 
-/* Integers, bool and unknown bytes: every difference counts. */
-static void integer_tile(struct metrics *m, struct metric_scratch *s, const unsigned char *a,
-			 const unsigned char *b, size_t n, uint64_t index,
-			 const struct metric_hull *h)
+/* A block of integers, bool or unknown bytes: every difference counts. */
+static void integer_block(struct metrics *m, struct tile *t, size_t block)
 {
-	double d_sum = 0, d2_sum = 0, a2_sum = 0;
+	struct careful c;
 
-	for (size_t i = 0; i < n; i++) {
-		double d = s->b[i] - s->a[i], size = fabs(d), relative;
-		uint64_t ulp = order_distance(s->order_a[i], s->order_b[i]);
+	careful_load(m, t, block, &c);
+	for (size_t i = 0; i < c.n; i++) {
+		double d = c.b[i] - c.a[i], size = fabs(d), relative;
+		uint64_t ulp = order_distance(c.order_a[i], c.order_b[i]);
+		const struct metric_hull *h = t->hull;
+		size_t at = c.first + i;
 
-		a2_sum += s->a[i] * s->a[i];
-		if (h && h->low[i] < h->high[i])
-			m->varying++;
+		m->zero_b += !c.order_b[i];
+		m->zero_both += !c.order_a[i] && !c.order_b[i];
 		if (!ulp)
 			continue;
-		m->differing++;
-		m->beyond += !h || s->b[i] < h->low[i] || s->b[i] > h->high[i];
-		d_sum += d;
-		d2_sum += d * d;
-		relative = size / GREATER(fabs(s->a[i]), fabs(s->b[i]));
+		t->sums.differing[0]++;
+		m->beyond += !h || c.b[i] < h->low[at] || c.b[i] > h->high[at];
+		t->sums.d[i % LANES] += d;
+		t->sums.d2[i % LANES] += d * d;
+		relative = size / GREATER(fabs(c.a[i]), fabs(c.b[i]));
 		if (m->top_count < METRICS_TOP || ulp > m->max_ulp || size > m->max_abs ||
 		    relative > m->max_rel || size > m->top[METRICS_TOP - 1].severity) {
-			struct metric_element e = element_at(m, s, a, b, i, index);
+			struct metric_element e = element_at(m, t, &c, i);
 
 			integer_add(m, &e, size, relative);
 		}
 	}
-	m->finite += n;
-	sum_add(&m->sum_d, &m->sum_d_lost, d_sum);
-	sum_add(&m->sum_d2, &m->sum_d2_lost, d2_sum);
-	sum_add(&m->sum_a2, &m->sum_a2_lost, a2_sum);
+}
+
+static void integer_tile(struct metrics *m, struct tile *t)
+{
+	double a2 = 0;
+
+	for (size_t k = 0; k * BLOCK_ELEMENTS < t->n; k++) {
+		if (t->differs[k]) {
+			integer_block(m, t, k);
+		} else {
+			m->zero_b += t->sides[k].zero;
+			m->zero_both += t->sides[k].zero;
+		}
+		a2 += t->sides[k].a2;
+	}
+	m->differing += lanes_count(t->sums.differing);
+	m->finite += t->n;
+	sum_add(&m->sum_d, &m->sum_d_lost, lanes_sum(t->sums.d));
+	sum_add(&m->sum_d2, &m->sum_d2_lost, lanes_sum(t->sums.d2));
+	sum_add(&m->sum_a2, &m->sum_a2_lost, a2);
 }
 
 /* Both sides have the same bits: only what A holds is of interest. */
-static void equal_tile(struct metrics *m, struct metric_scratch *s, size_t n,
-		       const struct metric_hull *h)
+static void equal_tile(struct metrics *m, struct tile *t)
 {
-	struct sums t = {0};
+	double a2 = 0;
 
-	block_equal(s->a, n, &t);
-	m->finite += t.finite;
-	sum_add(&m->sum_a2, &m->sum_a2_lost, t.a2);
-	if (h)
-		m->varying += local_spreads(s, h, n);
+	for (size_t k = 0; k * BLOCK_ELEMENTS < t->n; k++) {
+		block_equal(m, t, k);
+		a2 += t->sides[k].a2;
+	}
+	sum_add(&m->sum_a2, &m->sum_a2_lost, a2);
 }
 
-static void tile_add(struct metrics *m, struct metric_scratch *s, const unsigned char *a,
-		     const unsigned char *b, size_t n, uint64_t index, const struct metric_hull *h)
+static void tile_add(struct metrics *m, struct tile *t)
 {
-	uint64_t differing = m->differing, before[3] = {0}, other[3] = {0}, both = 0;
-	bool same = a == b || !memcmp(a, b, n * dtype_bytes(m->dtype));
+	uint64_t differing = m->differing;
 
-	profile_constant(m, a, n, index);
-	number_load(m->dtype, a, n, s->a, same ? NULL : s->order_a);
-	profile(s->a, n, before);
-	m->nan_a += before[0];
-	m->inf_a += before[1];
-	m->zero_a += before[2];
-	if (same) {
-		m->nan_b += before[0];
-		m->inf_b += before[1];
-		m->zero_b += before[2];
-		m->zero_both += before[2];
-		equal_tile(m, s, n, h);
-	} else {
-		number_load(m->dtype, b, n, s->b, s->order_b);
-		profile(s->b, n, other);
-		m->nan_b += other[0];
-		m->inf_b += other[1];
-		m->zero_b += other[2];
-		for (size_t i = 0; i < n; i++)
-			both += s->a[i] == 0 && s->b[i] == 0;
-		m->zero_both += both;
-		if (dtype_is_float(m->dtype))
-			float_tile(m, s, a, b, n, index, h);
-		else
-			integer_tile(m, s, a, b, n, index, h);
-	}
-	m->elements += n;
-	m->equal += n - (m->differing - differing);
+	profile_constant(m, t);
+	profile_tile(m, t);
+	if (t->hull)
+		m->varying += local_spreads(t);
+	if (!t->any)
+		equal_tile(m, t);
+	else if (dtype_is_float(m->dtype))
+		float_tile(m, t);
+	else
+		integer_tile(m, t);
+	m->elements += t->n;
+	m->equal += t->n - (m->differing - differing);
 	if (!dtype_is_float(m->dtype))
 		m->steps = m->differing;
 }
 
-void metrics_add(struct metrics *m, struct metric_scratch *s, const void *a, const void *b,
-		 size_t n, uint64_t index, const struct metric_hull *hull)
+void metrics_add(struct metrics *m, const void *a, const void *b, size_t n, uint64_t index,
+		 const struct metric_hull *hull)
 {
 	const unsigned char *pa = a, *pb = b;
-	struct metric_hull part, *h = NULL;
 	uint32_t bytes = dtype_bytes(m->dtype);
+	struct tile t;
 
-	for (size_t at = 0; at < n;) {
-		size_t count = n - at <= TILE_MAX ? n - at : TILE_ELEMENTS;
+	for (size_t at = 0; at < n; at += t.n) {
+		struct metric_hull part;
 
+		t.a = pa + at * bytes;
+		t.b = pb + at * bytes;
+		t.n = n - at <= TILE_MAX ? n - at : TILE_ELEMENTS;
+		t.index = index + at;
+		t.hull = NULL;
 		if (hull) {
 			part = (struct metric_hull){hull->low + at, hull->high + at,
 						    hull->classes + at};
-			h = &part;
+			t.hull = &part;
 		}
-		tile_add(m, s, pa + at * bytes, pb + at * bytes, count, index + at, h);
-		at += count;
+		memset(&t.sums, 0, sizeof(t.sums));
+		t.special = 0;
+		tile_add(m, &t);
 	}
 }
 

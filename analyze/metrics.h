@@ -11,6 +11,8 @@
 
 #define METRICS_TOP 5
 
+struct sweep;
+
 /* One element that differs. */
 struct metric_element {
 	uint64_t index; /* element index from the extent's start */
@@ -49,6 +51,7 @@ struct metrics {
 	uint64_t varying;           /* nondeterministic A: elements on which A's repeats differ */
 	struct metric_element top[METRICS_TOP]; /* greatest severity first; earlier index first */
 	uint32_t top_count;
+	const struct sweep *sweep; /* the loops used; another level gives the same bits */
 };
 
 /* What A's repeats gave at each element, where A is nondeterministic; arrays of n elements. */
@@ -57,11 +60,6 @@ struct metric_hull {
 	uint8_t *classes;   /* bit 1 << enum number_class: classes seen */
 };
 
-/* Working memory of metrics_add, about 300 KiB; one a thread. NULL without memory. */
-struct metric_scratch;
-struct metric_scratch *metric_scratch_new(void);
-void metric_scratch_free(struct metric_scratch *s);
-
 /* Sets all to "nothing seen yet". */
 void metrics_begin(struct metrics *m, enum dtype t);
 
@@ -69,10 +67,12 @@ void metrics_begin(struct metrics *m, enum dtype t);
  * Adds n elements at a and b (any alignment), the first of which is element `index` of the output.
  * Call in order. Elements are judged in tiles of TILE_ELEMENTS from `a` on (thresholds.h); scale
  * and allowance are docs/numerics.md, rule 9. hull may be NULL; else an element within A's hull
- * does not differ for rule 9 and class, and the allowance grows with its width. Never fails.
+ * does not differ for rule 9 and class, and the allowance grows with its width. Never fails; about
+ * 10 KiB of stack. Sums run in lanes (sweep.h): the same bits on every processor. Of maxima that
+ * are quotients (max_rel, max_ratio) one within 2^-50 of the greatest is reported.
  */
-void metrics_add(struct metrics *m, struct metric_scratch *s, const void *a, const void *b,
-		 size_t n, uint64_t index, const struct metric_hull *hull);
+void metrics_add(struct metrics *m, const void *a, const void *b, size_t n, uint64_t index,
+		 const struct metric_hull *hull);
 
 /* Starts a hull of n elements, and adds one repeat of A to it. value has n elements of scratch. */
 void metric_hull_begin(struct metric_hull *h, size_t n);

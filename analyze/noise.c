@@ -10,6 +10,7 @@
 
 #include "analyze/number.h"
 #include "analyze/place.h"
+#include "analyze/select.h"
 #include "analyze/thresholds.h"
 #include "lib/base.h"
 
@@ -60,9 +61,10 @@ struct measure {
 	struct flip_map map; /* of the first pair, then of one of the others */
 	struct number_format format;
 	double type_roundoff, ftz;
-	bool narrow;      /* the output is coarser than u */
-	uint64_t cluster; /* elements */
-	double predicted; /* sum */
+	double least_normal, least_spacing, epsilon; /* of the output's type */
+	bool narrow;                                 /* the output is coarser than u */
+	uint64_t cluster;                            /* elements */
+	double predicted;                            /* sum */
 	uint64_t predicted_count;
 	uint64_t sibling_flips[NOISE_OTHERS], sibling_count[NOISE_OTHERS];
 	double jumps;
@@ -109,17 +111,18 @@ static int load(const struct measure *m, const struct record_content *c, size_t 
 	return e;
 }
 
-/* Spacing of the output type at x. */
+/* Spacing of the output type at x: its exponent, bit by bit; frexp is what this loop costs. */
 static double ulp_at(const struct measure *m, double x)
 {
-	int e;
+	uint64_t bits;
+	double power;
 
-	if (!(x > 0) || !isfinite(x))
-		return ldexp(1, m->format.min_exponent - m->format.mantissa_bits);
-	frexp(x, &e);
-	e--;
-	return ldexp(1, (e > m->format.min_exponent ? e : m->format.min_exponent) -
-				m->format.mantissa_bits);
+	if (!(x > m->least_normal) || !isfinite(x))
+		return m->least_spacing;
+	memcpy(&bits, &x, sizeof(bits));
+	bits &= UINT64_C(0x7ff0000000000000);
+	memcpy(&power, &bits, sizeof(power));
+	return power * m->epsilon;
 }
 
 /* Squared standard deviations of each element over the rows of `values` (count windows). */
@@ -182,18 +185,10 @@ static int load_others(struct measure *m, size_t chunk, uint32_t size, struct er
 	return 0;
 }
 
-static int compare_doubles(const void *x, const void *y)
-{
-	double a = *(const double *)x, b = *(const double *)y;
-
-	return (a > b) - (a < b);
-}
-
 static double median_g(const struct measure *m, size_t first, size_t n)
 {
 	memcpy(m->w.work, m->w.g2 + first, n * sizeof(double));
-	qsort(m->w.work, n, sizeof(double), compare_doubles);
-	return sqrt(m->w.work[n / 2]);
+	return sqrt(select_value(m->w.work, n, n / 2));
 }
 
 /* Elements of the row that jump in some perturbed run of A. */
@@ -240,9 +235,10 @@ static void collect(struct measure *m, struct noise_pair *p, struct collector *c
 		p->compared++;
 		p->flips += d != 0;
 	}
-	t = m->narrow  ? fmax(-1, fmin(1, d / ulp_at(m, fmax(fabs(a), fabs(a + d)))))
-	    : base > 0 ? d / base
-		       : 0;
+	t = d == 0      ? 0
+	    : m->narrow ? fmax(-1, fmin(1, d / ulp_at(m, fmax(fabs(a), fabs(a + d)))))
+	    : base > 0  ? d / base
+			: 0;
 	c->bias.cluster += t;
 	c->sign.cluster += a < 0 ? -t : t;
 	c->slope.cluster += d * a;
@@ -422,6 +418,9 @@ static void set_up(struct measure *m)
 	uint64_t row = m->in->columns >= ROW_MIN ? m->in->columns : TILE_ELEMENTS;
 
 	m->format = *number_format(m->in->dtype);
+	m->least_normal = ldexp(1, m->format.min_exponent);
+	m->least_spacing = ldexp(1, m->format.min_exponent - m->format.mantissa_bits);
+	m->epsilon = ldexp(1, -m->format.mantissa_bits);
 	m->type_roundoff = ldexp(1, -m->format.mantissa_bits - 1);
 	m->narrow = m->type_roundoff > m->in->u;
 	m->ftz = m->in->dtype == DTYPE_F32 || m->in->dtype == DTYPE_BF16 ? threshold(THRESHOLD_FTZ)

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "analyze/metrics.h"
+#include "analyze/sweep.h"
 #include "kernelab/bundle.h"
 #include "lib/base.h"
 
@@ -45,16 +46,13 @@ static uint64_t bits_of(enum dtype t, size_t i)
 }
 
 /* Every `one_in`-th element differs by its last bit; 0: none. */
-static void measure(enum dtype t, size_t one_in, const char *what, unsigned char *a,
-		    unsigned char *b)
+static void measure(const struct sweep *level, enum dtype t, size_t one_in, const char *what,
+		    unsigned char *a, unsigned char *b)
 {
 	uint32_t bytes = dtype_bytes(t);
-	struct metric_scratch *s = metric_scratch_new();
 	struct metrics m;
 	double start;
 
-	if (!s)
-		exit(2);
 	for (size_t i = 0; i < BYTES / bytes; i++) {
 		uint64_t x = bits_of(t, i), y = x ^ (one_in && i % one_in == 0);
 
@@ -62,12 +60,12 @@ static void measure(enum dtype t, size_t one_in, const char *what, unsigned char
 		memcpy(b + i * bytes, &y, bytes);
 	}
 	metrics_begin(&m, t);
+	m.sweep = level;
 	start = processor_seconds();
 	for (size_t at = 0; at < BYTES; at += CHUNK_BYTES)
-		metrics_add(&m, s, a + at, b + at, CHUNK_BYTES / bytes, at / bytes, NULL);
-	printf("%-7s %-12s %6.2f GB/s\n", dtype_name(t), what,
+		metrics_add(&m, a + at, b + at, CHUNK_BYTES / bytes, at / bytes, NULL);
+	printf("%-13s %-7s %-12s %6.2f GB/s\n", level->name, dtype_name(t), what,
 	       1e-9 * BYTES / (processor_seconds() - start));
-	metric_scratch_free(s);
 }
 
 int main(void)
@@ -78,10 +76,11 @@ int main(void)
 
 	if (!a || !b)
 		return 2;
-	for (size_t i = 0; i < ARRAY_LENGTH(types); i++) {
-		measure(types[i], 0, "equal", a, b);
-		measure(types[i], 500, "1 in 500", a, b);
-		measure(types[i], 1, "all differ", a, b);
-	}
+	for (size_t k = 0; sweep_level(k); k++)
+		for (size_t i = 0; i < ARRAY_LENGTH(types); i++) {
+			measure(sweep_level(k), types[i], 0, "equal", a, b);
+			measure(sweep_level(k), types[i], 500, "1 in 500", a, b);
+			measure(sweep_level(k), types[i], 1, "all differ", a, b);
+		}
 	return 0;
 }

@@ -12,7 +12,10 @@
 #include <cmocka.h>
 
 #include "analyze/decide.h"
+#include "analyze/block.h"
 #include "analyze/metrics.h"
+#include "analyze/select.h"
+#include "analyze/sweep.h"
 #include "analyze/thresholds.h"
 #include "lib/base.h"
 
@@ -151,7 +154,6 @@ static void check_against_naive(enum dtype t, size_t n, unsigned one_in)
 {
 	uint32_t bytes = dtype_bytes(t);
 	_cleanup_free_ unsigned char *a = malloc(n * bytes + 1), *b = malloc(n * bytes + 1);
-	struct metric_scratch *s = metric_scratch_new();
 	struct naive r = {0};
 	struct metrics m;
 	size_t cut = n / 3;
@@ -159,9 +161,8 @@ static void check_against_naive(enum dtype t, size_t n, unsigned one_in)
 	fill_pair(t, a + 1, b + 1, n, one_in);
 	naive_add(&r, t, a + 1, b + 1, n);
 	metrics_begin(&m, t);
-	metrics_add(&m, s, a + 1, b + 1, cut, 0, NULL);
-	metrics_add(&m, s, a + 1 + cut * bytes, b + 1 + cut * bytes, n - cut, cut, NULL);
-	metric_scratch_free(s);
+	metrics_add(&m, a + 1, b + 1, cut, 0, NULL);
+	metrics_add(&m, a + 1 + cut * bytes, b + 1 + cut * bytes, n - cut, cut, NULL);
 	assert_int_equal(m.elements, n);
 	assert_int_equal(m.differing, r.differing);
 	assert_int_equal(m.equal, n - r.differing);
@@ -202,15 +203,138 @@ static void test_random_data(void **state)
 	check_against_naive(DTYPE_UNKNOWN, 10000, 3);
 }
 
+/* Any bits, and all the edges of a type: zeros, denormals, infinities, NaN, greatest and least. */
+static uint64_t edge_element(enum dtype t)
+{
+	unsigned bits = 8 * dtype_bytes(t);
+	uint64_t sign = UINT64_C(1) << (bits - 1), low = random_bits() & 3;
+	const struct number_format *f = number_format(t);
+	uint64_t exponent = sign - (UINT64_C(1) << f->mantissa_bits); /* all ones */
+	uint64_t magnitudes[] = {0,
+				 low,
+				 exponent + low,
+				 exponent - 1 - low,
+				 (UINT64_C(1) << f->mantissa_bits) + low - 2,
+				 sign - 1 - low};
+
+	return (magnitudes[random_bits() % ARRAY_LENGTH(magnitudes)] & (sign - 1)) |
+	       (random_bits() % 2 ? sign : 0);
+}
+
+/* rate: one in so many elements is an edge; each third differs by a step, or altogether. */
+static void fill_edges(enum dtype t, unsigned char *a, unsigned char *b, size_t n, unsigned rate)
+{
+	uint32_t bytes = dtype_bytes(t);
+
+	for (size_t i = 0; i < n; i++) {
+		bool edge = rate && random_bits() % rate == 0;
+		uint64_t x = edge ? edge_element(t) : random_element(t), y = x;
+
+		if (!edge && dtype_is_float(t)) /* no exponent of all ones: finite */
+			y = x &= ~(UINT64_C(1) << (8 * bytes - 2));
+		if (random_bits() % 3 == 0)
+			y = x ^ 1;
+		if (random_bits() % 50 == 0)
+			y = edge ? edge_element(t) : x ^ UINT64_C(1) << (8 * bytes - 1);
+		memcpy(a + i * bytes, &x, bytes);
+		memcpy(b + i * bytes, &y, bytes);
+	}
+}
+
+static struct metrics metrics_at(const struct sweep *level, enum dtype t, const unsigned char *a,
+				 const unsigned char *b, size_t n)
+{
+	struct metrics m;
+
+	memset(&m, 0, sizeof(m)); /* padding is compared too */
+	metrics_begin(&m, t);
+	m.sweep = level;
+	metrics_add(&m, a, b, n, 0, NULL);
+	m.sweep = NULL;
+	return m;
+}
+
+/* The careful way for every block gives what the fast one does. */
+static enum pair_look no_pair(enum dtype t, const unsigned char *a, const unsigned char *b,
+			      size_t n, const struct allowance *w, double scale,
+			      const struct pair_limits *limits, struct pair_sums *total)
+{
+	return PAIR_SPECIAL;
+}
+
+static bool no_side(enum dtype t, const unsigned char *a, size_t n, struct block_side *out)
+{
+	return false;
+}
+
+static void assert_same(const struct metrics *x, const struct metrics *y)
+{
+	const struct metric_element *ex[] = {&x->max_abs_at, &x->first_change,
+					     &x->first_difference};
+	const struct metric_element *ey[] = {&y->max_abs_at, &y->first_change,
+					     &y->first_difference};
+
+	/* field by field where a NaN may stand in a or b */
+	assert_memory_equal(x, y, offsetof(struct metrics, max_abs_at));
+	for (size_t i = 0; i < ARRAY_LENGTH(ex); i++) {
+		assert_int_equal(ex[i]->index, ey[i]->index);
+		assert_int_equal(ex[i]->bits_a, ey[i]->bits_a);
+		assert_int_equal(ex[i]->bits_b, ey[i]->bits_b);
+		assert_int_equal(ex[i]->ulp, ey[i]->ulp);
+		assert_true(ex[i]->severity == ey[i]->severity);
+	}
+	assert_memory_equal(&x->sum_d, &y->sum_d,
+			    offsetof(struct metrics, top) - offsetof(struct metrics, sum_d));
+	assert_int_equal(x->top_count, y->top_count);
+	for (uint32_t i = 0; i < x->top_count; i++) {
+		assert_int_equal(x->top[i].index, y->top[i].index);
+		assert_true(x->top[i].severity == y->top[i].severity);
+	}
+}
+
+static void check_levels(enum dtype t, size_t n, unsigned rate)
+{
+	uint32_t bytes = dtype_bytes(t);
+	size_t shift = random_bits() % 64; /* unaligned heads */
+	_cleanup_free_ unsigned char *a = malloc(n * bytes + 64), *b = malloc(n * bytes + 64);
+	struct sweep slow = *sweep_level(0);
+	struct metrics first, careful;
+
+	assert_true(a && b);
+	fill_edges(t, a + shift, b + shift, n, rate);
+	first = metrics_at(sweep_level(0), t, a + shift, b + shift, n);
+	for (size_t i = 1; sweep_level(i); i++) {
+		struct metrics other = metrics_at(sweep_level(i), t, a + shift, b + shift, n);
+
+		assert_same(&first, &other);
+	}
+	slow.pair = no_pair;
+	slow.side = no_side;
+	careful = metrics_at(&slow, t, a + shift, b + shift, n);
+	if (t == DTYPE_F64 && rate) /* squares overflow */
+		return;
+	assert_same(&first, &careful);
+}
+
+static void test_levels_agree(void **state)
+{
+	static const size_t sizes[] = {1, 7, 63, 64, 65, 127, 4095, 4097, 6144, 9001};
+	static const unsigned rates[] = {0, 1, 7, 500};
+
+	assert_non_null(sweep_level(0));
+	for (int t = DTYPE_UNKNOWN; t < DTYPE_COUNT; t++)
+		for (size_t i = 0; i < ARRAY_LENGTH(sizes); i++)
+			for (size_t r = 0; r < ARRAY_LENGTH(rates); r++)
+				if (dtype_is_float((enum dtype)t) || !rates[r])
+					check_levels((enum dtype)t, sizes[i], rates[r]);
+}
+
 /* Runs metrics on float arrays and judges them. */
 static int judge_floats(const float *a, const float *b, size_t n, struct metrics *m,
 			struct outcome *o)
 {
-	struct metric_scratch *s = metric_scratch_new();
-
 	metrics_begin(m, DTYPE_F32);
-	metrics_add(m, s, a, b, n, 0, NULL);
-	metric_scratch_free(s);
+	metrics_add(m, a, b, n, 0, NULL);
 	metrics_judge(m, NULL, false, &(struct chain){0}, o);
 	return o->bucket;
 }
@@ -244,13 +368,11 @@ static void test_first_and_top(void **state)
 static void test_top_prefers_early(void **state)
 {
 	uint8_t a[10000] = {0}, b[10000];
-	struct metric_scratch *s = metric_scratch_new();
 	struct metrics m;
 
 	memset(b, 1, sizeof(b));
 	metrics_begin(&m, DTYPE_I8);
-	metrics_add(&m, s, a, b, sizeof(a), 0, NULL);
-	metric_scratch_free(s);
+	metrics_add(&m, a, b, sizeof(a), 0, NULL);
 	for (uint64_t i = 0; i < METRICS_TOP; i++)
 		assert_int_equal(m.top[i].index, i);
 }
@@ -326,12 +448,10 @@ static uint16_t bf16_truncated(float f)
 
 static void judge_bf16(const uint16_t *a, const uint16_t *b, size_t n, struct outcome *o)
 {
-	struct metric_scratch *s = metric_scratch_new();
 	struct metrics m;
 
 	metrics_begin(&m, DTYPE_BF16);
-	metrics_add(&m, s, a, b, n, 0, NULL);
-	metric_scratch_free(s);
+	metrics_add(&m, a, b, n, 0, NULL);
 	metrics_judge(&m, NULL, false, &(struct chain){0}, o);
 }
 
@@ -378,7 +498,6 @@ static void test_outlier_does_not_hide(void **state)
 static void test_huge_doubles(void **state)
 {
 	static double a[ROWS], b[ROWS];
-	struct metric_scratch *s = metric_scratch_new();
 	struct metrics m;
 	struct outcome o;
 
@@ -386,13 +505,12 @@ static void test_huge_doubles(void **state)
 		a[i] = b[i] = (i + 1) * 1e300;
 	b[9] *= 1 + 1e-6;
 	metrics_begin(&m, DTYPE_F64);
-	metrics_add(&m, s, a, b, ROWS, 0, NULL);
+	metrics_add(&m, a, b, ROWS, 0, NULL);
 	metrics_judge(&m, NULL, false, &(struct chain){0}, &o);
 	assert_int_equal(o.bucket, 3);
 	b[9] = a[9] * (1 + 0x1p-50);
 	metrics_begin(&m, DTYPE_F64);
-	metrics_add(&m, s, a, b, ROWS, 0, NULL);
-	metric_scratch_free(s);
+	metrics_add(&m, a, b, ROWS, 0, NULL);
 	metrics_judge(&m, NULL, false, &(struct chain){0}, &o);
 	assert_int_equal(o.bucket, 2);
 }
@@ -418,7 +536,6 @@ static void test_hull(void **state)
 	static double low[N], high[N], value[N];
 	static uint8_t classes[N];
 	struct metric_hull h = {low, high, classes};
-	struct metric_scratch *s = metric_scratch_new();
 	struct metrics m;
 	struct outcome o;
 
@@ -433,22 +550,42 @@ static void test_hull(void **state)
 	for (int k = 0; k < 3; k++)
 		metric_hull_add(&h, DTYPE_F32, runs[k], N, value);
 	metrics_begin(&m, DTYPE_F32);
-	metrics_add(&m, s, runs[0], b, N, 0, &h);
+	metrics_add(&m, runs[0], b, N, 0, &h);
 	metrics_judge(&m, NULL, true, &(struct chain){0}, &o);
 	assert_int_equal(o.bucket, 2);
 	assert_int_equal(m.class_changes, 0);
 	assert_true(m.varying > N / 2);
 	b[9] = 110;
 	metrics_begin(&m, DTYPE_F32);
-	metrics_add(&m, s, runs[0], b, N, 0, &h);
+	metrics_add(&m, runs[0], b, N, 0, &h);
 	metrics_judge(&m, NULL, true, &(struct chain){0}, &o);
 	assert_int_equal(o.bucket, 3);
 	b[8] = INFINITY;
 	metrics_begin(&m, DTYPE_F32);
-	metrics_add(&m, s, runs[0], b, N, 0, &h);
+	metrics_add(&m, runs[0], b, N, 0, &h);
 	metrics_judge(&m, NULL, true, &(struct chain){0}, &o);
 	assert_int_equal(o.rule, RULE_CLASSES);
-	metric_scratch_free(s);
+}
+
+static int compare_doubles(const void *x, const void *y)
+{
+	double a = *(const double *)x, b = *(const double *)y;
+
+	return (a > b) - (a < b);
+}
+
+static void test_select(void **state)
+{
+	for (int round = 0; round < 3000; round++) {
+		size_t n = 1 + random_bits() % 100, k = random_bits() % n;
+		uint64_t different = 1 + random_bits() % 120; /* few: many are equal */
+		double x[100], sorted[100];
+
+		for (size_t i = 0; i < n; i++)
+			x[i] = sorted[i] = (double)(random_bits() % different);
+		qsort(sorted, n, sizeof(*sorted), compare_doubles);
+		assert_true(select_value(x, n, k) == sorted[k]);
+	}
 }
 
 static void test_share_lower_bound(void **state)
@@ -464,6 +601,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random_data),
+		cmocka_unit_test(test_levels_agree),
 		cmocka_unit_test(test_first_and_top),
 		cmocka_unit_test(test_top_prefers_early),
 		cmocka_unit_test(test_reordered_sums_are_small),
@@ -473,6 +611,7 @@ int main(void)
 		cmocka_unit_test(test_huge_doubles),
 		cmocka_unit_test(test_denormals_are_forgiven),
 		cmocka_unit_test(test_hull),
+		cmocka_unit_test(test_select),
 		cmocka_unit_test(test_share_lower_bound),
 	};
 

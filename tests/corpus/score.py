@@ -2,6 +2,7 @@
 """Prints how well verdicts tell benign changes from bugs, beside the rules of other tools.
 
     score.py BUILD_DIR [--device soft|gpu] [--made FOLDER] [--fast] [--only REGEX] [--json FILE]
+             [--verdict FILE]
 
 A bug is missed in bucket 1 or 2, a benign change raises a false alarm in bucket 3. Bugs that change
 fewer than four elements of every launch, by one step of the output type each, count apart.
@@ -10,6 +11,7 @@ import argparse
 import json
 import os
 import re
+import shutil
 import sys
 import tempfile
 
@@ -119,6 +121,7 @@ def options():
     parser.add_argument("--fast", action="store_true", help="only the pairs of the quick test")
     parser.add_argument("--only", default="", metavar="REGEX", help="only pairs whose name matches")
     parser.add_argument("--json", metavar="FILE", help="write the counts and names there")
+    parser.add_argument("--verdict", metavar="FILE", help="write kernelab's verdict there")
     return parser.parse_args()
 
 
@@ -132,6 +135,8 @@ def main():
             sys.exit("score-corpus: no pair is chosen")
         os.makedirs(os.path.join(work, "judged"))
         families = pairs.judge(os.path.join(work, "judged"))
+        if args.verdict:
+            shutil.copyfile(os.path.join(work, "judged", "verdict.json"), args.verdict)
         read = outputs(pairs, work, pairs.names)
     print(f"{len(pairs.names)} pairs on the {args.device} device")
     doubtful = [f"{n}: {corpus.tested(families[n])}" for n in pairs.names
