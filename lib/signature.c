@@ -224,6 +224,13 @@ static void read_function_place(struct ir *ir, struct ir_place *place)
 		*place = own;
 }
 
+bool signature_readable(const char *text, size_t size)
+{
+	struct ir ir = {text, size, 0};
+
+	return text && find_function(&ir);
+}
+
 int signature_parse(struct signature **out, const char *text, size_t size, struct error *err)
 {
 	struct ir ir = {text, size, 0};

@@ -27,6 +27,13 @@ struct signature {
 int signature_parse(struct signature **out, const char *text, size_t size, struct error *err);
 void signature_free(struct signature *s);
 
+/*
+ * True if the text has a public tt.func in MLIR's own form. The first IR of a kernel that does not
+ * verify before Triton's passes (TLX's wgmma) is printed in the generic form: then `.ttir` is to be
+ * read instead.
+ */
+bool signature_readable(const char *text, size_t size);
+
 /* Bytes of a kernel parameter of that IR type: 8 for pointers, 128 for !tt.tensordesc; 0 unknown.
  */
 uint32_t signature_type_bytes(const char *type);

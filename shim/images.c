@@ -260,7 +260,7 @@ static struct image *image_new(struct hash128 id, char *data, size_t size, enum 
 	cache_find(data, size, image->path, &image->cache);
 	/* Triton 3.2 and earlier write no .source; TTIR after the passes has the same arguments. */
 	source = &image->cache.files[CACHE_SOURCE];
-	if (!source->data)
+	if (!signature_readable(source->data, source->size))
 		source = &image->cache.files[CACHE_TTIR];
 	if (source->data)
 		tails_find_blocks(&image->blocks, source->data, source->size);

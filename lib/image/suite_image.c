@@ -7,6 +7,7 @@
 
 #include "lib/base.h"
 #include "lib/image/ptx_text.h"
+#include "lib/signature.h"
 
 /* Triton's group files, __grp__k.json, list the entry's files: no metadata of a kernel. */
 static const struct record_file *find_file(const struct bundle *b, struct hash128 image,
@@ -72,6 +73,19 @@ static int read_note(struct suite_image *image, const struct bundle *b)
 	return r;
 }
 
+/* .source, or .ttir where there is none, or none that can be read. */
+static int read_ir(struct suite_image *image, const struct bundle *b, char **data,
+		   struct span *text)
+{
+	int r = read_file(image, b, ".source", data, text);
+
+	if (r || signature_readable(text->data, text->size))
+		return r;
+	free(*data);
+	*data = NULL;
+	return read_file(image, b, ".ttir", data, text);
+}
+
 static int read_metadata(struct suite_image *image, const struct bundle *b)
 {
 	_cleanup_free_ char *json = NULL, *source = NULL, *ttgir = NULL, *ptx = NULL;
@@ -81,8 +95,7 @@ static int read_metadata(struct suite_image *image, const struct bundle *b)
 	int r;
 
 	if (read_note(image, b) || read_file(image, b, ".json", &json, &texts.json) ||
-	    read_file(image, b, ".source", &source, &texts.source) ||
-	    (!texts.source.data && read_file(image, b, ".ttir", &source, &texts.source)) ||
+	    read_ir(image, b, &source, &texts.source) ||
 	    read_file(image, b, ".ttgir", &ttgir, &texts.ttgir) ||
 	    read_file(image, b, ".ptx", &ptx, &ptx_text))
 		return -ENOMEM;

@@ -91,7 +91,7 @@ static int print_entry(const char *stem)
 
 	evidence.source = texts.source.data;
 	evidence.source_size = texts.source.size;
-	if (!texts.source.data)
+	if (!signature_readable(texts.source.data, texts.source.size))
 		texts.source = ttir_text;
 	if (triton_kernel_parse(&k, &texts, &err) < 0) {
 		fprintf(stderr, "%s: %s\n", stem, err.message);

@@ -83,6 +83,8 @@ def check_versions(folder):
           "SSA names (3.5 has those of the source) are no part of a config")
     tlx = {k["name"]: k for k in read(entries(folder)) if k["name"].startswith("tlx_")}
     check({k["origin"] for k in tlx.values()} == {"tlx"}, "TLX kernels are known as such")
+    check(tlx["tlx_dot"]["args"] == "a_ptr:8,b_ptr:8,out_ptr:8,K:4",
+          "its .source is in MLIR's generic form: arguments from .ttir")
     check((tlx["tlx_ws"]["warps"], tlx["tlx_ws"]["total_warps"]) == ("4", "8"),
           "a warp-specialised kernel has the config's 4 warps and 8 in all")
 
