@@ -111,6 +111,8 @@
 	E(cuMemFree_v2, REQUIRED, CALLED)                                \
 	E(cuMemAllocHost_v2, REQUIRED, CALLED)                           \
 	E(cuMemFreeHost, REQUIRED, CALLED)                               \
+	E(cuMemHostAlloc, OPTIONAL, CALLED)                              \
+	E(cuMemAllocManaged, OPTIONAL, CALLED)                           \
 	E(cuMemHostRegister_v2, OPTIONAL, CALLED)                        \
 	E(cuMemHostUnregister, OPTIONAL, CALLED)                         \
 	E(cuMemHostGetDevicePointer_v2, OPTIONAL, CALLED)                \

@@ -124,22 +124,79 @@ uint64_t layout_address(const struct record_region *regions, size_t index)
 	return at + regions[index].base % CHUNK_BYTES;
 }
 
-int layout_add_reservations(struct ranges *reserve, const struct record_region *regions,
+void reservations_free(struct reservations *r)
+{
+	ranges_free(&r->device);
+	ranges_free(&r->host);
+	ranges_free(&r->host_as_device);
+}
+
+static int add_reservation(struct reservations *reserve, const struct record_region *region)
+{
+	int rc;
+
+	if (region->memory == MEMORY_HOST)
+		return ranges_add_rounded(&reserve->host, region->base, region->size, MAP_BYTES);
+	rc = ranges_add_rounded(&reserve->device, region->base, region->size, RESERVE_BYTES);
+	if (!rc && region->memory == MEMORY_VMM && region->reservation_size)
+		rc = ranges_add_rounded(&reserve->device, region->reservation_base,
+					region->reservation_size, RESERVE_BYTES);
+	return rc;
+}
+
+int layout_add_reservations(struct reservations *reserve, const struct record_region *regions,
 			    size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		const struct record_region *region = &regions[i];
-		int rc;
+		int rc = region_is_addressed(&regions[i]) ? add_reservation(reserve, &regions[i])
+							  : 0;
 
-		if (!region_is_addressed(region))
-			continue;
-		rc = ranges_add_rounded(reserve, region->base, region->size, RESERVE_BYTES);
-		if (!rc && region->memory == MEMORY_VMM && region->reservation_size)
-			rc = ranges_add_rounded(reserve, region->reservation_base,
-						region->reservation_size, RESERVE_BYTES);
 		if (rc)
 			return rc;
 	}
+	return 0;
+}
+
+/* A range of the merged list that overlaps or touches [base, base + size). */
+static bool ranges_meet(const struct ranges *r, const struct range *x)
+{
+	for (size_t i = 0; i < r->count; i++)
+		if (r->items[i].base <= x->base + x->size &&
+		    x->base <= r->items[i].base + r->items[i].size)
+			return true;
+	return false;
+}
+
+int layout_settle(struct reservations *reserve)
+{
+	bool moved = true;
+
+	ranges_merge(&reserve->device);
+	ranges_merge(&reserve->host);
+	while (moved) { /* what is moved is rounded out further, and may meet the next one */
+		size_t kept = 0;
+
+		moved = false;
+		for (size_t i = 0; i < reserve->host.count; i++) {
+			const struct range x = reserve->host.items[i];
+			int rc = 0;
+
+			if (!ranges_meet(&reserve->device, &x)) {
+				reserve->host.items[kept++] = x;
+				continue;
+			}
+			rc = ranges_add(&reserve->host_as_device, x.base, x.size);
+			if (!rc)
+				rc = ranges_add_rounded(&reserve->device, x.base, x.size,
+							RESERVE_BYTES);
+			if (rc)
+				return rc;
+			ranges_merge(&reserve->device);
+			moved = true;
+		}
+		reserve->host.count = kept;
+	}
+	ranges_merge(&reserve->host_as_device);
 	return 0;
 }
 

@@ -62,13 +62,26 @@ static inline bool address_is_stand_in(uint64_t address)
 /* Where region `index` of a launch lies in its contents: the same place in a chunk as recorded. */
 uint64_t layout_address(const struct record_region *regions, size_t index);
 
+/* What must be reserved in a replaying process before anything else is. */
+struct reservations {
+	struct ranges device; /* at the driver; managed memory is restored as device memory */
+	struct ranges host;   /* in the process; none of them overlaps or touches one of device */
+	/* Host memory that is restored as device memory: the driver's granule holds both. */
+	struct ranges host_as_device;
+};
+
+void reservations_free(struct reservations *r);
+
 /*
- * Adds to `reserve` what must be reserved for these regions: whole recorded reservations (an
- * expandable segment is granted only whole), everything else rounded out to RESERVE_BYTES. Call
- * ranges_merge after the last launch. -EOVERFLOW for an address range that wraps.
+ * Adds what these regions need: whole recorded reservations (an expandable segment is granted only
+ * whole), host memory rounded out to MAP_BYTES, everything else rounded out to RESERVE_BYTES. Call
+ * layout_settle after the last launch. -EOVERFLOW for an address range that wraps.
  */
-int layout_add_reservations(struct ranges *reserve, const struct record_region *regions,
+int layout_add_reservations(struct reservations *reserve, const struct record_region *regions,
 			    size_t count);
+
+/* Merges, and moves host ranges that overlap or touch a device range to device. 0 or -ENOMEM. */
+int layout_settle(struct reservations *reserve);
 
 /*
  * The pieces of one launch, to be backed with physical memory but for those at stand-in addresses:

@@ -272,6 +272,9 @@ int ledger_open(struct ledger *r, const char *path, const struct plan *plan,
 		rc = put_problems(r, plan->a);
 	if (!rc && plan->b != plan->base && plan->b != plan->a)
 		rc = put_problems(r, plan->b);
+	if (!rc && plan->reserve.host_as_device.count)
+		rc = put_fact(r, "replay.host_memory", "some as device memory",
+			      "device memory lies within the same 32 MiB");
 	if (!rc)
 		rc = put_families(r);
 	if (rc)

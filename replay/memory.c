@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replay/host_memory.h"
+
 static int failed(const struct memory *m, CUresult result, struct error *err, const char *what,
 		  uint64_t address, uint64_t size)
 {
@@ -17,35 +19,47 @@ static int failed(const struct memory *m, CUresult result, struct error *err, co
 			 driver_error_text(m->driver, result, text, sizeof(text)));
 }
 
-int memory_reserve(struct memory *m, const struct driver *driver, CUdevice device,
-		   struct stopwatch *watch, const struct ranges *wanted, struct error *err)
+static int reserve_device(struct memory *m, const struct ranges *wanted)
 {
-	int rc = 0;
-
-	*m = (struct memory){.driver = driver, .device = device, .watch = watch};
 	for (size_t i = 0; i < wanted->count; i++) {
 		const struct range *r = &wanted->items[i];
 		CUdeviceptr got = 0;
-		CUresult result = driver->cuMemAddressReserve(&got, r->size, 0, r->base, 0);
-		int add;
+		CUresult result = m->driver->cuMemAddressReserve(&got, r->size, 0, r->base, 0);
+		bool granted = result == CUDA_SUCCESS && got == r->base;
+		int rc;
 
-		if (result == CUDA_SUCCESS && got == r->base) {
-			add = ranges_add(&m->reserved, r->base, r->size);
-		} else {
-			if (result == CUDA_SUCCESS)
-				driver->cuMemAddressFree(got, r->size);
-			if (!m->refused.count)
-				error_set(err, EADDRNOTAVAIL, ERROR_NO_OFFSET,
-					  "addresses 0x%llx to 0x%llx are taken in this process",
-					  (unsigned long long)r->base,
-					  (unsigned long long)(r->base + r->size));
-			add = ranges_add(&m->refused, r->base, r->size);
-			rc = -EADDRNOTAVAIL;
-		}
-		if (add)
-			return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for ranges");
+		if (result == CUDA_SUCCESS && !granted)
+			m->driver->cuMemAddressFree(got, r->size);
+		rc = ranges_add(granted ? &m->reserved : &m->refused, r->base, r->size);
+		if (rc)
+			return rc;
 	}
-	return rc;
+	return 0;
+}
+
+int memory_reserve(struct memory *m, const struct driver *driver, CUdevice device,
+		   struct stopwatch *watch, const struct reservations *wanted, struct error *err)
+{
+	int rc;
+
+	*m = (struct memory){.driver = driver, .device = device, .watch = watch};
+	rc = reserve_device(m, &wanted->device);
+	if (!rc)
+		rc = host_memory_reserve(&m->host, &m->refused, &wanted->host);
+	if (rc)
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for ranges");
+	if (!m->refused.count)
+		return 0;
+	return error_set(err, EADDRNOTAVAIL, ERROR_NO_OFFSET,
+			 "addresses 0x%llx to 0x%llx are taken in this process",
+			 (unsigned long long)m->refused.items[0].base,
+			 (unsigned long long)(m->refused.items[0].base + m->refused.items[0].size));
+}
+
+/* Restored as host memory, not as device memory that the driver maps. */
+static bool is_host(const struct memory *m, const struct range *piece)
+{
+	return ranges_find(&m->host, piece->base, piece->size) != NULL;
 }
 
 void memory_unmap(struct memory *m)
@@ -57,6 +71,10 @@ void memory_unmap(struct memory *m)
 
 		if (address_is_stand_in(p->base))
 			continue;
+		if (is_host(m, p)) {
+			host_memory_unmap(d, p);
+			continue;
+		}
 		d->cuMemUnmap(p->base, p->size);
 		d->cuMemRelease(m->handles[i]);
 	}
@@ -88,7 +106,8 @@ static CUresult put(struct memory *m, uint64_t address, const uint8_t *data, uin
 /* Where the driver does not give us the address, say which recorded range it belongs to. */
 static int check_reserved(const struct memory *m, const struct range *p, struct error *err)
 {
-	if (address_is_stand_in(p->base) || ranges_find(&m->reserved, p->base, p->size))
+	if (address_is_stand_in(p->base) || is_host(m, p) ||
+	    ranges_find(&m->reserved, p->base, p->size))
 		return 0;
 	return error_set(err, EADDRNOTAVAIL, ERROR_NO_OFFSET,
 			 "address not restorable: 0x%llx, %llu bytes, is taken in the replaying "
@@ -109,6 +128,12 @@ static int map_piece(struct memory *m, const struct range *p, struct error *err)
 	if (address_is_stand_in(p->base)) { /* it is in a module */
 		m->mapped++;
 		return 0;
+	}
+	if (is_host(m, p)) {
+		int rc = host_memory_map(d, p, err);
+
+		m->mapped += !rc;
+		return rc;
 	}
 	result = d->cuMemCreate(&m->handles[m->mapped], p->size, &prop, 0);
 	if (result != CUDA_SUCCESS)

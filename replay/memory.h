@@ -22,6 +22,7 @@ struct memory {
 	CUdevice device;
 	struct stopwatch *watch;
 	struct ranges reserved;          /* granted at the recorded addresses */
+	struct ranges host;              /* taken in this process for host memory */
 	struct ranges refused;           /* given elsewhere by the driver, and returned to it */
 	const struct contents *contents; /* of the launch that is mapped now; NULL: none */
 	CUmemGenericAllocationHandle *handles; /* a piece each */
@@ -33,12 +34,12 @@ struct memory {
 };
 
 /*
- * Reserves the (merged) ranges at exactly their addresses. Call before anything else allocates.
+ * Reserves the (settled) ranges at exactly their addresses. Call before anything else allocates.
  * 0; -EADDRNOTAVAIL if some were refused: they are in m->refused and err names the first, the
  * others are reserved and usable.
  */
 int memory_reserve(struct memory *m, const struct driver *driver, CUdevice device,
-		   struct stopwatch *watch, const struct ranges *wanted, struct error *err);
+		   struct stopwatch *watch, const struct reservations *wanted, struct error *err);
 
 /*
  * Maps the launch's pieces, and nothing else, in place of those mapped before, and makes a device

@@ -27,7 +27,7 @@ void plan_free(struct plan *p)
 	free(p->precisions);
 	free(p->cases);
 	free(p->selected);
-	ranges_free(&p->reserve);
+	reservations_free(&p->reserve);
 	pairs_free(&p->pairs);
 	pair_rules_free(&p->rules);
 	if (p->a != p->base)
@@ -372,7 +372,8 @@ static int add_cases(struct plan *p, const struct replay_options *o, struct erro
 						 "no memory for the plan");
 		}
 	}
-	ranges_merge(&p->reserve);
+	if (layout_settle(&p->reserve))
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for the plan");
 	return 0;
 }
 

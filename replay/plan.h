@@ -38,7 +38,7 @@ struct plan {
 	struct replay_case *cases;
 	size_t count, capacity;
 	struct precision **precisions; /* owned; two a pair, by side */
-	struct ranges reserve;         /* of all cases that can be run */
+	struct reservations reserve;   /* of all cases that can be run */
 };
 
 /*

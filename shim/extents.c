@@ -14,6 +14,7 @@
 #include "lib/ptx/table.h"
 #include "shim/globals.h"
 #include "shim/hooks.h"
+#include "shim/pointers.h"
 #include "shim/recorder.h"
 #include "shim/tensor_maps.h"
 #include "shim/variants.h"
@@ -22,6 +23,7 @@
 #define TABLE_BYTES_MAX    (256u << 20) /* bitmaps of 16 GiB of regions */
 #define PLAIN_SHARED_BYTES (48u << 10)  /* more has to be asked for */
 #define KEPT_ATTRIBUTES    4u
+#define ROUNDS_MAX         8u /* of following pointers in memory: so deep, at least */
 
 /* Over a whole measurement: variants, their places and the device's buffer. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -42,7 +44,8 @@ struct measurement {
 	char *table; /* table_bytes, of which head_bytes go to the device */
 	uint64_t table_bytes, head_bytes;
 	CUdeviceptr buffer;
-	char *why; /* regions->extents */
+	uint64_t outside; /* an address that it touches outside its regions */
+	char *why;        /* regions->extents */
 };
 
 __attribute__((format(printf, 2, 3))) static bool fail(struct measurement *m, const char *format,
@@ -337,7 +340,7 @@ static void finish(struct measurement *m)
 		return;
 	}
 	m->regions->measured = true;
-	globals_drop_untouched(m->regions);
+	m->outside = table.outside;
 	if (table.outside)
 		fail(m, "it touches memory outside its regions, e.g. 0x%llx%s",
 		     (unsigned long long)table.outside, merged ? "; narrow gaps are filled" : "");
@@ -355,38 +358,100 @@ static bool take_lock(void)
 	return !pthread_mutex_timedlock(&lock, &until);
 }
 
-void extents_measure(struct regions *regions, const struct launch_facts *f, CUstream stream)
+static void add_limit(struct regions *regions, const char *limited)
+{
+	size_t used = strlen(regions->extents);
+
+	snprintf(regions->extents + used, sizeof(regions->extents) - used,
+		 "%spointers in memory: %s", used ? "; " : "", limited);
+}
+
+/* One run of the variant over the regions as they are. Returns an address outside them, or 0. */
+static uint64_t measure(struct regions *regions, const struct launch_facts *f, CUstream stream)
 {
 	struct measurement m = {
 		.regions = regions, .f = f, .stream = stream, .why = regions->extents};
 
 	regions->measured = false;
 	*regions->extents = 0;
-	if (!recorder_settings()->extents) {
-		fail(&m, "KERNELAB_EXTENTS is off");
-		return;
-	}
-	if (!f->kernel->layout_known) {
-		fail(&m, "the layout of its parameters is not known");
-		return;
-	}
-	/* A launch that the driver refuses (its context is gone, and the memory with it) must not
-	 * run as a variant, whose fault would be the program's. */
-	if (!kernels_usable(f->call->function)) {
-		fail(&m, "its function is not one of the current context");
-		return;
-	}
-	if (!take_lock()) {
-		fail(&m, "another thread measured for %d seconds", WAIT_S);
-		return;
-	}
 	if (find_variant(&m) && bring_variables(&m) && lay_out(&m) && upload(&m) && run(&m))
 		finish(&m);
-	pthread_mutex_unlock(&lock);
 	free(m.variables);
 	free(m.params);
 	free(m.spans);
 	free(m.table);
+	return m.outside;
+}
+
+/*
+ * A launch that touches memory outside its regions got there by pointers in memory: those it read
+ * are followed, and it is measured again with more regions, until it stays inside them.
+ */
+static void measure_all(struct regions *regions, const struct launch_facts *f, CUstream stream)
+{
+	uint64_t outside = measure(regions, f, stream);
+	const char *limited = NULL;
+
+	for (unsigned round = 0; outside && round < ROUNDS_MAX; round++) {
+		size_t before = regions->count;
+
+		if (regions_add(regions, outside, REGIONS_NO_PARAM) < 0)
+			break;
+		if (!pointers_follow(regions, stream, &limited) && regions->count == before)
+			break;
+		drop_ranges(regions);
+		regions_merge(regions);
+		outside = measure(regions, f, stream);
+	}
+	if (regions->measured)
+		regions_drop_untouched(regions);
+	if (outside && limited)
+		add_limit(regions, limited);
+}
+
+/* Without a measurement all that pointers lead to may be touched. */
+static void follow_all(struct regions *regions, CUstream stream)
+{
+	const char *limited = NULL;
+
+	for (unsigned round = 0; round < ROUNDS_MAX && pointers_follow(regions, stream, &limited);
+	     round++)
+		regions_merge(regions);
+	if (limited)
+		add_limit(regions, limited);
+}
+
+/* NULL if the launch can be measured; else why not. */
+static const char *unmeasurable(const struct launch_facts *f)
+{
+	if (!recorder_settings()->extents)
+		return "KERNELAB_EXTENTS is off";
+	if (!f->kernel->layout_known)
+		return "the layout of its parameters is not known";
+	/* A launch that the driver refuses (its context is gone, and the memory with it) must not
+	 * run as a variant, whose fault would be the program's. */
+	if (!kernels_usable(f->call->function))
+		return "its function is not one of the current context";
+	return NULL;
+}
+
+void extents_measure(struct regions *regions, const struct launch_facts *f, CUstream stream)
+{
+	const char *why = unmeasurable(f);
+
+	regions->measured = false;
+	*regions->extents = 0;
+	if (why) {
+		snprintf(regions->extents, sizeof(regions->extents), "%s", why);
+	} else if (!take_lock()) {
+		snprintf(regions->extents, sizeof(regions->extents),
+			 "another thread measured for %d seconds", WAIT_S);
+	} else {
+		measure_all(regions, f, stream);
+		pthread_mutex_unlock(&lock);
+	}
+	if (!regions->measured && f->kernel->layout_known)
+		follow_all(regions, stream);
 }
 
 void extents_drop(struct image *image)

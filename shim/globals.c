@@ -61,19 +61,3 @@ CUresult globals_copy(const struct regions *regions, CUmodule module, CUstream s
 	}
 	return CUDA_SUCCESS;
 }
-
-void globals_drop_untouched(struct regions *regions)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < regions->count; i++) {
-		struct record_region *g = &regions->items[i];
-
-		if (g->memory == MEMORY_GLOBAL && !g->reads.count && !g->writes.count) {
-			region_free(g);
-			continue;
-		}
-		regions->items[kept++] = *g;
-	}
-	regions->count = kept;
-}

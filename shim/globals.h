@@ -21,7 +21,4 @@ int globals_add(struct regions *regions, const struct launch_facts *f);
 CUresult globals_copy(const struct regions *regions, CUmodule module, CUstream stream,
 		      uint64_t *addresses);
 
-/* Drops the regions of variables that a measured launch does not touch. */
-void globals_drop_untouched(struct regions *regions);
-
 #endif

@@ -13,13 +13,29 @@
 #define ADDRESS_MIN 0x10000u
 #define ADDRESS_MAX (1ull << 57)
 
+/* Memory of the host that the device reaches; cuMemGetAddressRange need not know that. */
+static bool host_range(CUdeviceptr address, CUdeviceptr *base, size_t *size)
+{
+	unsigned type = 0;
+
+	return real.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) ==
+		       CUDA_SUCCESS &&
+	       type == CU_MEMORYTYPE_HOST &&
+	       real.cuPointerGetAttribute(base, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, address) ==
+		       CUDA_SUCCESS &&
+	       real.cuPointerGetAttribute(size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, address) ==
+		       CUDA_SUCCESS;
+}
+
 static bool address_range(CUdeviceptr address, uint64_t *base, uint64_t *size)
 {
 	CUdeviceptr b = 0;
 	size_t n = 0;
 
-	if (real.cuMemGetAddressRange_v2(&b, &n, address) != CUDA_SUCCESS || !n || address < b ||
-	    address - b >= n)
+	if (real.cuMemGetAddressRange_v2(&b, &n, address) != CUDA_SUCCESS &&
+	    !host_range(address, &b, &n))
+		return false;
+	if (!n || address < b || address - b >= n)
 		return false;
 	*base = b;
 	*size = n;
@@ -97,7 +113,11 @@ static void look_at_reservation(struct record_region *region)
 static int add_offset(struct record_region *region, uint64_t offset)
 {
 	size_t n = region->param_offsets.count;
-	uint64_t *grown = realloc(region->param_offsets.items, (n + 1) * sizeof(*grown));
+	uint64_t *grown;
+
+	if (offset == REGIONS_NO_PARAM)
+		return 0;
+	grown = realloc(region->param_offsets.items, (n + 1) * sizeof(*grown));
 
 	if (!grown)
 		return -ENOMEM;
@@ -178,6 +198,21 @@ void regions_merge(struct regions *r)
 		free(next->param_offsets.items);
 	}
 	r->count = kept + 1;
+}
+
+void regions_drop_untouched(struct regions *r)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->count; i++) {
+		struct record_region *g = &r->items[i];
+
+		if (!g->reads.count && !g->writes.count && !g->param_offsets.count)
+			region_free(g);
+		else
+			r->items[kept++] = *g;
+	}
+	r->count = kept;
 }
 
 void region_free(struct record_region *region)

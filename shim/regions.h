@@ -20,8 +20,10 @@ struct regions {
 /*
  * Adds the allocation around `address`, if it is device memory (or host memory that the device
  * reaches); memory of the driver's virtual memory management is taken as far as it is mapped in one
- * piece. param_offset: of the word that holds it. 0 (also where it points nowhere) or -ENOMEM.
+ * piece. param_offset: of the word that holds it, or REGIONS_NO_PARAM. 0 (also where it points
+ * nowhere) or -ENOMEM.
  */
+#define REGIONS_NO_PARAM UINT64_MAX
 int regions_add(struct regions *r, uint64_t address, uint64_t param_offset);
 /*
  * Adds a module variable; name lives as long as the process. Pointers into it that regions_add
@@ -31,6 +33,8 @@ int regions_add_global(struct regions *r, uint64_t base, uint64_t size, const ch
 		       enum dtype dtype, bool constant);
 /* Sorts by address and merges what overlaps; module variables stay by themselves. */
 void regions_merge(struct regions *r);
+/* Drops regions that no parameter leads to and that a measured launch does not touch. */
+void regions_drop_untouched(struct regions *r);
 void region_free(struct record_region *region);
 void regions_free(struct regions *r);
 

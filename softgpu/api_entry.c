@@ -101,6 +101,8 @@
 	P(cuMemAlloc_v2, "cuMemAlloc", 3020)                                             \
 	P(cuMemFree_v2, "cuMemFree", 3020)                                               \
 	P(cuMemAllocHost_v2, "cuMemAllocHost", 3020)                                     \
+	P(cuMemHostAlloc, "cuMemHostAlloc", 2020)                                        \
+	P(cuMemAllocManaged, "cuMemAllocManaged", 6000)                                  \
 	P(cuMemFreeHost, "cuMemFreeHost", 2000)                                          \
 	P(cuMemHostRegister_v2, "cuMemHostRegister", 6050)                               \
 	P(cuMemHostUnregister, "cuMemHostUnregister", 4000)                              \

@@ -27,7 +27,40 @@ API cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize)
 API cuMemFree_v2(CUdeviceptr dptr)
 {
 	API_SCOPE(NEED_LIVE);
-	return dptr ? api_errno(space_free(dptr, RANGE_ALLOCATION)) : CUDA_SUCCESS;
+	const struct range *r = dptr ? space_range(dptr) : NULL;
+	bool managed = r && r->kind == RANGE_MANAGED;
+
+	return dptr ? api_errno(space_free(dptr, managed ? RANGE_MANAGED : RANGE_ALLOCATION))
+		    : CUDA_SUCCESS;
+}
+
+API cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flags)
+{
+	API_SCOPE(NEED_LIVE);
+	void *p = NULL;
+	int rc;
+
+	if (!dptr || !bytesize || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
+		return CUDA_ERROR_INVALID_VALUE;
+	rc = space_allocate_pinned(&p, bytesize, RANGE_MANAGED, api.context->handle);
+	if (!rc)
+		*dptr = (CUdeviceptr)p;
+	return api_errno(rc);
+}
+
+API cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags)
+{
+	API_SCOPE(NEED_LIVE);
+	const unsigned known = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
+			       CU_MEMHOSTALLOC_WRITECOMBINED;
+
+	if (!pp || Flags & ~known)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!bytesize) {
+		*pp = NULL;
+		return CUDA_SUCCESS;
+	}
+	return api_errno(space_allocate_pinned(pp, bytesize, RANGE_PINNED, api.context->handle));
 }
 
 API cuMemAllocHost_v2(void **pp, size_t bytesize)
@@ -39,7 +72,7 @@ API cuMemAllocHost_v2(void **pp, size_t bytesize)
 		*pp = NULL;
 		return CUDA_SUCCESS;
 	}
-	return api_errno(space_allocate_pinned(pp, bytesize, api.context->handle));
+	return api_errno(space_allocate_pinned(pp, bytesize, RANGE_PINNED, api.context->handle));
 }
 
 API cuMemFreeHost(void *p)
@@ -138,7 +171,9 @@ static CUresult pointer_attribute(void *data, CUpointer_attribute attribute, uin
 		*(CUcontext *)data = (CUcontext)r->owner; /* NULL for VMM memory */
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-		*(unsigned *)data = space_is_host(r) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+		*(unsigned *)data = space_is_host(r) && r->kind != RANGE_MANAGED
+					    ? CU_MEMORYTYPE_HOST
+					    : CU_MEMORYTYPE_DEVICE;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
 		*(CUdeviceptr *)data = address;
@@ -155,8 +190,10 @@ static CUresult pointer_attribute(void *data, CUpointer_attribute attribute, uin
 	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
 		*(int *)data = 0;
 		return CUDA_SUCCESS;
-	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
 	case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+		*(int *)data = r->kind == RANGE_MANAGED;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
 	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
 	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
 	case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:

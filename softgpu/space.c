@@ -284,11 +284,10 @@ int space_allocate(uint64_t *address, uint64_t size, uint64_t align, enum range_
 	return 0;
 }
 
-int space_allocate_pinned(void **host, uint64_t size, uint64_t owner)
+int space_allocate_pinned(void **host, uint64_t size, enum range_kind kind, uint64_t owner)
 {
 	struct block b = {.size = size, .kind = BLOCK_PINNED};
-	struct range r = {
-		.size = size, .kind = RANGE_PINNED, .accessible = true, .owner = owner, .id = 0};
+	struct range r = {.size = size, .kind = kind, .accessible = true, .owner = owner, .id = 0};
 	void *p = MAP_FAILED;
 
 	if (!align_up(&b.size, 4096))

@@ -35,7 +35,8 @@ enum range_kind {
 	RANGE_GLOBAL,     /* space_allocate for a module */
 	RANGE_MAPPING,    /* space_map */
 	RANGE_PINNED,     /* space_allocate_pinned: host memory that kernels reach */
-	RANGE_REGISTERED  /* space_register: the same in the program's own memory */
+	RANGE_REGISTERED, /* space_register: the same in the program's own memory */
+	RANGE_MANAGED /* space_allocate_pinned: cuMemAllocManaged's, one memory for both sides */
 };
 
 /* Memory without an address: what cuMemCreate makes. Freed with its last reference. */
@@ -66,8 +67,8 @@ uint64_t space_free_bytes(void);
  */
 int space_allocate(uint64_t *address, uint64_t size, uint64_t align, enum range_kind kind,
 		   uint64_t owner);
-/* Host memory of the same address on both sides. */
-int space_allocate_pinned(void **host, uint64_t size, uint64_t owner);
+/* Memory of the same address on both sides: RANGE_PINNED or RANGE_MANAGED. */
+int space_allocate_pinned(void **host, uint64_t size, enum range_kind kind, uint64_t owner);
 /*
  * Makes the program's memory of that address the device's too. 0; -EEXIST part of it is already;
  * -EINVAL the device uses these addresses for something else; -ENOMEM.
@@ -81,10 +82,10 @@ void space_free_owner(uint64_t owner);
 /* The range, or the block, that holds an address; NULL. Valid until the next change. */
 const struct range *space_range(uint64_t address);
 const struct block *space_block(uint64_t address);
-/* A range of host memory: pinned or registered. */
+/* A range that the host reaches at the same address: pinned, registered or managed. */
 static inline bool space_is_host(const struct range *r)
 {
-	return r->kind == RANGE_PINNED || r->kind == RANGE_REGISTERED;
+	return r->kind == RANGE_PINNED || r->kind == RANGE_REGISTERED || r->kind == RANGE_MANAGED;
 }
 
 /*

@@ -90,6 +90,60 @@ static void globals(void)
 	add_result(acc, 256);
 }
 
+/* A grouped kernel: its only parameter is a table of pointers, each to memory of its own. */
+static void tables(void)
+{
+	CUdeviceptr pairs[8][2], table;
+	void *params[] = {&table};
+
+	for (unsigned i = 0; i < 8; i++) {
+		pairs[i][0] = floats(i == 3 ? 1 << 20 : N, (float)i);
+		pairs[i][1] = floats(N, -1);
+	}
+	CHECK(d.cuMemAlloc_v2(&table, sizeof(pairs)));
+	CHECK(d.cuMemcpyHtoD_v2(table, pairs, sizeof(pairs)));
+	launch("grouped", 8, N, params);
+	for (unsigned i = 0; i < 8; i++)
+		add_result(pairs[i][1], 4 * N);
+}
+
+static void fill(float *at, float first)
+{
+	for (unsigned i = 0; i < N; i++)
+		at[i] = first + (float)i * 0.5f;
+}
+
+/* From managed to managed memory. */
+static void managed(void)
+{
+	CUdeviceptr x, y;
+	void *params[] = {&x, &y};
+
+	CHECK(d.cuMemAllocManaged(&x, 4 * N, CU_MEM_ATTACH_GLOBAL));
+	CHECK(d.cuMemAllocManaged(&y, 4 * N, CU_MEM_ATTACH_GLOBAL));
+	fill((float *)(uintptr_t)x, 3);
+	launch("twice", 1, N, params);
+	add_result(y, 4 * N);
+}
+
+/* From pinned to registered memory of the host. */
+static void host(void)
+{
+	void *x, *y = aligned_alloc(4096, 8192);
+	CUdeviceptr to;
+	void *params[] = {&x, &to};
+
+	CHECK(d.cuMemHostAlloc(&x, 4 * N, CU_MEMHOSTALLOC_DEVICEMAP));
+	CHECK(d.cuMemHostRegister_v2(y, 8192, CU_MEMHOSTREGISTER_DEVICEMAP));
+	CHECK(d.cuMemHostGetDevicePointer_v2(&to, y, 0));
+	fill(x, 5);
+	fill(y, 1);
+	launch("twice", 1, N, params);
+	hash_state_add(results, y, 4 * N);
+	CHECK(d.cuMemHostUnregister(y));
+	free(y);
+}
+
 static void setup(const char *image)
 {
 	_cleanup_free_ char *data = NULL;
@@ -116,7 +170,11 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} modes[] = {{"globals", globals}, {"any-size", globals}};
+	} modes[] = {{"globals", globals},
+		     {"any-size", globals},
+		     {"tables", tables},
+		     {"managed", managed},
+		     {"host", host}};
 	struct hash128 hash;
 
 	results = hash_state_new();

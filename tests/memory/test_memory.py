@@ -110,8 +110,40 @@ def globals_(top):
            json.dumps(families), (other.stderr, json.dumps(families)[:2000]))
 
 
+def tables(top):
+    a = capture(f"{top}/tables", "tables")
+    text = show(a, 1)
+    seen = regions(text)
+    expect("tables: all that the table leads to", len(seen.get("allocation", [])) == 17, text)
+    expect("tables: and no more", seen["allocation"].count(("1.0 KiB", "0 B")) == 8 and
+           seen["allocation"].count(("0 B", "1.0 KiB")) == 8, text)
+    expect("tables: measured whole", "outside" not in text, text)
+    summary, families = replay(f"{top}/tables.klab", [a])
+    expect("tables: faithful", "1 faithful" in summary, summary)
+    expect("tables: equal", families["grouped"]["bucket"] == 1, families)
+    off = capture(f"{top}/tables-off", "tables", env={"KERNELAB_EXTENTS": "off"})
+    expect("tables, not measured", show(off, 1).count("; contents recorded") == 17 + 3, show(off, 1))
+    expect("tables, not measured: faithful", "1 faithful" in replay(f"{top}/tables-off.klab", [off])[0])
+    expect("tables, not measured: told what was not looked into", "regions above 1 MiB" in show(off, 1), show(off, 1))
+
+
+def kinds(top):
+    for mode in "managed", "host":
+        a = capture(f"{top}/{mode}", mode)
+        text = show(a, 1)
+        expect(f"{mode}: told", text.count(f", {mode}; contents recorded") == 2, text)
+        summary, families = replay(f"{top}/{mode}.klab", [a])
+        expect(f"{mode}: faithful", "1 faithful" in summary, summary)
+        expect(f"{mode}: equal", families["twice"]["bucket"] == 1, families)
+    b = changed_ptx(f"{top}/host-b.ptx", "add.f32 %f2, %f1, %f1;\n\tadd.s64 %rd5", "add.f32 %f2, %f1, 0f3F800000;\n\tadd.s64 %rd5")
+    families = replay(f"{top}/host-b.klab", [f"{top}/host"], capture(f"{top}/host-b", "host", b))[1]
+    expect("host: B is seen", families["twice"]["bucket"] == 3, families)
+
+
 with tempfile.TemporaryDirectory(prefix="kernelab-") as top:
     globals_(top)
+    tables(top)
+    kinds(top)
 
 for p in problems:
     print(p)

@@ -56,10 +56,13 @@ static void reserves_granules_and_whole_reservations(void **state)
 		 .reservation_size = 0x2740000000},
 		{.base = 0x123, .size = 4, .memory = MEMORY_GLOBAL, .name = "counter"},
 	};
-	struct ranges reserve = {0}, pieces = {0};
+	struct reservations all = {0};
+	struct ranges reserve, pieces = {0};
 
-	assert_int_equal(layout_add_reservations(&reserve, regions, 4), 0);
-	ranges_merge(&reserve);
+	assert_int_equal(layout_add_reservations(&all, regions, 4), 0);
+	assert_int_equal(layout_settle(&all), 0);
+	assert_int_equal(all.host.count, 0);
+	reserve = all.device;
 	assert_int_equal(reserve.count, 2);
 	assert_int_equal(reserve.items[0].base, 0x302000000);
 	assert_int_equal(reserve.items[0].size, 0x2740000000);
@@ -78,8 +81,33 @@ static void reserves_granules_and_whole_reservations(void **state)
 	assert_int_equal(pieces.items[2].size, 2 * MAP_BYTES);
 	for (size_t i = 0; i < pieces.count - 1; i++)
 		assert_non_null(ranges_find(&reserve, pieces.items[i].base, pieces.items[i].size));
-	ranges_free(&reserve);
+	reservations_free(&all);
 	ranges_free(&pieces);
+}
+
+/* Host memory lies in the process; but where the driver's granule holds device memory too. */
+static void host_memory_apart_from_device_memory(void **state)
+{
+	struct record_region regions[] = {
+		{.base = 0x7f0001000000, .size = 4096, .memory = MEMORY_HOST},
+		{.base = 0x7f0010001000, .size = 100, .memory = MEMORY_HOST},
+		{.base = 0x7f0011800000, .size = 0x200000, .memory = MEMORY_MANAGED},
+		/* touches the granule of the one before, once that is the device's */
+		{.base = 0x7f000ffff000, .size = 8, .memory = MEMORY_HOST},
+	};
+	struct reservations r = {0};
+
+	assert_int_equal(layout_add_reservations(&r, regions, 4), 0);
+	assert_int_equal(layout_settle(&r), 0);
+	assert_int_equal(r.host.count, 1);
+	assert_int_equal(r.host.items[0].base, 0x7f0001000000);
+	assert_int_equal(r.host.items[0].size, MAP_BYTES);
+	assert_int_equal(r.device.count, 1);
+	assert_int_equal(r.device.items[0].base, 0x7f000e000000);
+	assert_int_equal(r.device.items[0].size, 2 * RESERVE_BYTES);
+	assert_int_equal(r.host_as_device.count, 1);
+	assert_int_equal(ranges_bytes(&r.host_as_device), 2 * MAP_BYTES);
+	reservations_free(&r);
 }
 
 int main(void)
@@ -88,6 +116,7 @@ int main(void)
 		cmocka_unit_test(merges_overlapping_and_touching),
 		cmocka_unit_test(refuses_wrapping),
 		cmocka_unit_test(reserves_granules_and_whole_reservations),
+		cmocka_unit_test(host_memory_apart_from_device_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
