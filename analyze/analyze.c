@@ -481,6 +481,8 @@ int analysis_run(struct analysis **out, char *const *paths, size_t count,
 		e = judge(a, &p, err);
 	if (!e)
 		e = scope_families(a, err);
+	if (!e)
+		e = stage_families(a, err);
 	if (e) {
 		analysis_free(a);
 		return e;
@@ -502,6 +504,7 @@ static void free_family(struct family_verdict *f)
 	free(f->notes);
 	free(f->accepted);
 	scope_clear(&f->scope);
+	stage_clear(&f->stage);
 }
 
 void analysis_free(struct analysis *a)

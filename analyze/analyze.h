@@ -10,6 +10,7 @@
 #include "analyze/decide.h"
 #include "analyze/result.h"
 #include "analyze/scope.h"
+#include "analyze/stage.h"
 #include "kernelab/error.h"
 
 struct config_verdict {
@@ -53,6 +54,7 @@ struct family_verdict {
 	char *accepted; /* reason for which a baseline accepts this verdict; NULL: it does not */
 	struct earlier_verdict before;
 	struct scope scope; /* of buckets 2 and 3 */
+	struct stage stage; /* of bucket 3 */
 };
 
 /* A text that the model's owner should answer, or another fact for the head of reports. */

@@ -132,6 +132,8 @@ static int explain(FILE *out, const struct analysis *a, const struct family_verd
 								     : ""));
 	if (!e && f->scope.text)
 		e = put_line(out, 2, text_format("scope: %s", f->scope.text));
+	if (!e && f->stage.text)
+		e = put_line(out, 2, text_format("stage: %s", f->stage.text));
 	if (!e)
 		e = put_worst(out, f);
 	fprintf(out, "  configs:\n");

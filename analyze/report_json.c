@@ -367,6 +367,20 @@ static json_t *scope(struct writer *w, const struct scope *s)
 	return object;
 }
 
+/* The compiler's stage that a fault comes from. */
+static json_t *stage(struct writer *w, const struct stage *s)
+{
+	json_t *object;
+
+	if (s->kind == STAGE_NONE)
+		return json_null();
+	object = json_object();
+	put(w, object, "kind", json_string(stage_kind_name(s->kind)));
+	put(w, object, "crossed", json_boolean(s->crossed));
+	put(w, object, "text", text(s->text));
+	return object;
+}
+
 static json_t *family_object(struct writer *w, const struct analysis *a,
 			     const struct family_verdict *f)
 {
@@ -383,6 +397,7 @@ static json_t *family_object(struct writer *w, const struct analysis *a,
 	put(w, object, "accepted", text_or_null(f->accepted));
 	put(w, object, "before", before(w, &f->before));
 	put(w, object, "scope", scope(w, &f->scope));
+	put(w, object, "stage", stage(w, &f->stage));
 	put_worst(w, object, f);
 	put(w, object, "coverage", coverage(w, &f->coverage));
 	put(w, object, "time_us", timing(family_timing(f)));

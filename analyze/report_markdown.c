@@ -104,6 +104,15 @@ static void put_row(FILE *out, const struct analysis *a, const struct family_ver
 	fputs(" |\n", out);
 }
 
+static void put_named(FILE *out, const char *name, const char *text)
+{
+	if (!text)
+		return;
+	fprintf(out, "- %s: ", name);
+	put_text(out, text);
+	fputc('\n', out);
+}
+
 static void put_details(FILE *out, const struct analysis *a, const struct family_verdict *f)
 {
 	const struct case_verdict *c = family_worst_case(f);
@@ -123,11 +132,8 @@ static void put_details(FILE *out, const struct analysis *a, const struct family
 		fputs(")", out);
 	}
 	fputc('\n', out);
-	if (f->scope.text) {
-		fputs("- scope: ", out);
-		put_text(out, f->scope.text);
-		fputc('\n', out);
-	}
+	put_named(out, "scope", f->scope.text);
+	put_named(out, "stage", f->stage.text);
 	for (size_t i = 0; i < f->note_count; i++) {
 		snprintf(text, sizeof(text), "%.900s", f->notes[i]);
 		fputs("- ", out);

@@ -201,9 +201,10 @@ static void put_coverage(const struct terminal *t, const struct family_verdict *
 	fputc('\n', t->out);
 }
 
-static void put_scope(const struct terminal *t, const struct family_verdict *f)
+/* "scope: …"; nothing where text is NULL. */
+static void put_named(const struct terminal *t, const char *name, const char *text)
 {
-	_cleanup_free_ char *line = f->scope.text ? text_format("scope: %s", f->scope.text) : NULL;
+	_cleanup_free_ char *line = text ? text_format("%s: %s", name, text) : NULL;
 
 	if (line)
 		lines_wrap(t->out, 2, line);
@@ -223,7 +224,8 @@ static void put_details(const struct terminal *t, const struct analysis *a,
 		 rule_name(f->outcome.rule), f->outcome.evidence);
 	phrase_clean(line);
 	lines_wrap(t->out, 2, line + strspn(line, " "));
-	put_scope(t, f);
+	put_named(t, "scope", f->scope.text);
+	put_named(t, "stage", f->stage.text);
 	phrase_place(line, f);
 	if (*line)
 		lines_wrap(t->out, 2, line);

@@ -125,7 +125,7 @@ static int put_kernels(struct made *m, struct hash128 id, const struct cubin *cu
 {
 	for (size_t i = 0; i < cubin->kernel_count; i++) {
 		const struct cubin_kernel *k = &cubin->kernels[i];
-		struct record_kernel r = {.number = m->kernels++,
+		struct record_kernel r = {.number = (uint32_t)m->kernel_count,
 					  .image = id,
 					  .entry = k->entry,
 					  .params_how = ".nv.info",
@@ -135,9 +135,15 @@ static int put_kernels(struct made *m, struct hash128 id, const struct cubin *cu
 
 		r.params.items = k->params;
 		r.params.count = k->param_count;
-		rc = bundle_put_kernel(m->writer, &r);
+		rc = array_reserve(&m->kernels, m->kernel_count, &m->kernel_capacity,
+				   sizeof(*m->kernels));
+		if (!rc)
+			rc = bundle_put_kernel(m->writer, &r);
 		if (rc)
 			return rc;
+		m->kernels[m->kernel_count] = (struct made_kernel){id, strdup(k->entry)};
+		if (!m->kernels[m->kernel_count++].entry)
+			return -ENOMEM;
 	}
 	return 0;
 }
@@ -168,6 +174,58 @@ int made_add(struct made *m, const struct made_image *image, struct hash128 *id,
 		return failed(m, rc, err);
 	m->ids[m->count++] = *id;
 	return 0;
+}
+
+/* ---- launches ---- */
+
+/* Number of the kernel of image `id` with that entry; SIZE_MAX if it has none. */
+static size_t kernel_number(const struct made *m, struct hash128 id, const char *entry)
+{
+	for (size_t i = 0; i < m->kernel_count; i++)
+		if (hash_equal(m->kernels[i].image, id) && !strcmp(m->kernels[i].entry, entry))
+			return i;
+	return SIZE_MAX;
+}
+
+static int put_launch(struct made *m, const struct record_launch *l, size_t kernel)
+{
+	struct record_launch r = *l;
+
+	r.seq = ++m->launches; /* those of several recordings may be equal */
+	r.kernel = (uint32_t)kernel;
+	r.flags |= LAUNCH_NO_DATA;
+	r.regions.items = NULL;
+	r.regions.count = 0;
+	r.measured = false;
+	r.note = r.extents = NULL;
+	r.sweep = 0;
+	return bundle_put_launch(m->writer, &r);
+}
+
+int made_launches(struct made *m, const struct bundle *from, struct hash128 base, struct hash128 id,
+		  struct error *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < from->launches.count; i++) {
+		const struct record_launch *l = &from->launches.items[i];
+		const struct record_kernel *k = bundle_kernel(from, l->kernel);
+		size_t number =
+			k && hash_equal(k->image, base) ? kernel_number(m, id, k->entry) : SIZE_MAX;
+
+		if (number != SIZE_MAX)
+			rc = put_launch(m, l, number);
+	}
+	return rc ? failed(m, rc, err) : 0;
+}
+
+int made_tensor_maps(struct made *m, const struct bundle *from, struct error *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < from->tensor_maps.count; i++)
+		rc = bundle_put_tensor_map(m->writer, &from->tensor_maps.items[i]);
+	return rc ? failed(m, rc, err) : 0;
 }
 
 /* ---- facts ---- */
@@ -220,6 +278,9 @@ const char *made_failure(const struct bundle *b, struct hash128 base)
 
 static void forget(struct made *m)
 {
+	for (size_t i = 0; i < m->kernel_count; i++)
+		free(m->kernels[i].entry);
+	free(m->kernels);
 	free(m->ids);
 	free(m->path);
 	*m = (struct made){0};

@@ -34,12 +34,19 @@ struct made_image {
 };
 void made_image_clear(struct made_image *m);
 
+struct made_kernel {
+	struct hash128 image;
+	char *entry;
+};
+
 struct made {
 	struct bundle_writer *writer;
 	char *path;
 	struct hash128 *ids; /* images written */
 	size_t count, capacity;
-	uint32_t kernels;
+	struct made_kernel *kernels; /* by KERNEL.number */
+	size_t kernel_count, kernel_capacity;
+	uint64_t launches;
 };
 
 /* Creates the bundle and writes its RUN record. argc and argv: the command, for that record. */
@@ -50,6 +57,15 @@ int made_open(struct made *m, const char *path, int argc, char **argv, struct er
  * gets its identity. -EINVAL with err where it is no cubin that can be read.
  */
 int made_add(struct made *m, const struct made_image *image, struct hash128 *id, struct error *err);
+
+/*
+ * Writes, of the launches in `from` of image `base`, what tells how image `id` in its place is
+ * launched: geometry and parameters, no contents. The TMA descriptors in them: made_tensor_maps,
+ * once a bundle.
+ */
+int made_launches(struct made *m, const struct bundle *from, struct hash128 base, struct hash128 id,
+		  struct error *err);
+int made_tensor_maps(struct made *m, const struct bundle *from, struct error *err);
 
 int made_fact(struct made *m, const char *name, const char *value, const char *how,
 	      struct error *err);

@@ -116,9 +116,18 @@ static int filter(struct plan *p, const char *pattern, const char *option, bool 
 				option, pattern, p->base->bundles[0]->path);
 }
 
+static bool launch_wanted(const struct replay_options *o, uint64_t seq)
+{
+	bool listed = !o->launches;
+
+	for (size_t i = 0; !listed && i < o->launch_count; i++)
+		listed = o->launches[i] == seq;
+	return listed && (!o->launch || o->launch == seq);
+}
+
 static int select_pairs(struct plan *p, const struct replay_options *o, struct error *err)
 {
-	bool found = !o->launch;
+	bool all = !o->launch && !o->launches, found = all;
 	int rc;
 
 	p->selected = malloc(p->pairs.count ? p->pairs.count : 1);
@@ -128,12 +137,12 @@ static int select_pairs(struct plan *p, const struct replay_options *o, struct e
 	rc = filter(p, o->family, "--family", false, err);
 	if (!rc)
 		rc = filter(p, o->config, "--config", true, err);
-	for (size_t i = 0; !rc && o->launch && i < p->pairs.count; i++) {
+	for (size_t i = 0; !rc && !all && i < p->pairs.count; i++) {
 		const struct pair *pair = &p->pairs.items[i];
 		bool has = false;
 
 		for (size_t j = 0; j < pair->launch_count; j++)
-			has |= pair->launches[j].launch->seq == o->launch;
+			has |= launch_wanted(o, pair->launches[j].launch->seq);
 		p->selected[i] &= has;
 		found |= p->selected[i];
 	}
@@ -364,7 +373,7 @@ static int add_cases(struct plan *p, const struct replay_options *o, struct erro
 		for (size_t j = 0; j < pair->launch_count; j++) {
 			int rc;
 
-			if (o->launch && pair->launches[j].launch->seq != o->launch)
+			if (!launch_wanted(o, pair->launches[j].launch->seq))
 				continue;
 			rc = add_case(p, o, i, &pair->launches[j], &stores, known);
 			if (rc)

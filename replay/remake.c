@@ -169,6 +169,17 @@ static int load(const struct remake *r, size_t index, const struct remake_tool *
 	return rc;
 }
 
+static int write_made(const struct remake *r, const struct remake_image *one, struct hash128 id,
+		      struct made *made, struct error *err)
+{
+	const struct source *base = r->request->base;
+	int rc = made_outcome(made, one->member->image->id, &id, NULL, err);
+
+	for (size_t i = 0; !rc && r->request->launches && i < base->count; i++)
+		rc = made_launches(made, base->bundles[i], one->member->image->id, id, err);
+	return rc;
+}
+
 static int write_one(struct remake *r, size_t index, const struct remake_tool *tool,
 		     struct made *made, struct error *err)
 {
@@ -184,7 +195,7 @@ static int write_one(struct remake *r, size_t index, const struct remake_tool *t
 			rc = made_add(made, &image, &id, &why);
 		made_image_clear(&image);
 		if (!rc)
-			return made_outcome(made, one->member->image->id, &id, NULL, err);
+			return write_made(r, one, id, made, err);
 		one->failure = strdup(why.message);
 		if (!one->failure)
 			return error_set(err, ENOMEM, ERROR_NO_OFFSET, "%s", why.message);
@@ -217,6 +228,8 @@ int remake_write(struct remake *r, const char *path, const struct remake_tool *t
 		rc = write_one(r, i, tool, &made, err);
 		failed += r->images[i].failure != NULL;
 	}
+	for (size_t i = 0; !rc && r->request->launches && i < r->request->base->count; i++)
+		rc = made_tensor_maps(&made, r->request->base->bundles[i], err);
 	if (!rc && failed == r->count)
 		rc = error_set(err, EINVAL, ERROR_NO_OFFSET, "%s: none of %zu images; %s: %s",
 			       r->request->text, r->count, r->images[0].member->entry,

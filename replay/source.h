@@ -3,6 +3,7 @@
 #ifndef REPLAY_SOURCE_H
 #define REPLAY_SOURCE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "kernelab/bundle.h"
@@ -28,6 +29,7 @@ struct source_request {
 	const char *text;          /* SOURCE, other than "recorded" */
 	const struct source *base; /* the recorded run, whose images are made anew */
 	const char *family;        /* extended regular expression: only those are made; or NULL */
+	bool launches;             /* what is made gets the geometry of the base's launches */
 	int progress_fd;           /* for long work; -1: silent */
 	const volatile int *stop;  /* not 0: give up with -EINTR; may be NULL */
 	int argc;                  /* the command line, for the records */

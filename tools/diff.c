@@ -9,6 +9,7 @@
 
 #include "lib/base.h"
 #include "lib/log.h"
+#include "tools/cross.h"
 #include "tools/replay_rows.h"
 #include "tools/verdict.h"
 
@@ -59,8 +60,30 @@ static int temporary_make(const struct verb *verb)
 	return 0;
 }
 
+/* The verdict; where the stage of a fault is open, once more with crossed stages. */
+static int report(const struct verb *verb, const struct replay_options *o,
+		  const struct cross_options *c, struct verdict_options *v)
+{
+	char *result = (char *)o->result;
+	struct analysis *a;
+	bool added = false;
+	int status = verdict_analyze(verb, &result, 1, &a);
+
+	if (!status) {
+		status = cross_families(verb, c, o, a, &added);
+		if (status || added)
+			analysis_free(a);
+	}
+	if (!status && added)
+		status = verdict_analyze(verb, &result, 1, &a);
+	if (!status)
+		return verdict_finish(verb, v, a);
+	verdict_abandon(v);
+	return status;
+}
+
 static int replay_and_report(const struct verb *verb, struct replay_options *o,
-			     struct verdict_options *v)
+			     const struct cross_options *c, struct verdict_options *v)
 {
 	char *result = (char *)o->result;
 	struct replay_summary summary;
@@ -78,12 +101,13 @@ static int replay_and_report(const struct verb *verb, struct replay_options *o,
 		verdict_abandon(v);
 		return STATUS_INTERRUPTED;
 	}
-	return verdict_report(verb, v, &result, 1);
+	return report(verb, o, c, v);
 }
 
 int verb_diff(const struct verb *verb, int argc, char **argv)
 {
 	struct verdict_options v = VERDICT_OPTIONS_DEFAULT;
+	struct cross_options c = {0};
 	struct replay_options o;
 	const char *device = "auto", *trials = "all";
 	__attribute__((cleanup(option_texts_free))) struct option_texts dtypes = {0};
@@ -96,6 +120,7 @@ int verb_diff(const struct verb *verb, int argc, char **argv)
 		REPLAY_OPTION_ROWS(o, device, trials, dtypes),
 		{OPTION_TEXT, "output", 'o', "FILE",
 		 "keep the result, for kernelab analyze; must not exist", &o.result},
+		CROSS_OPTION_ROWS(c),
 		VERDICT_OPTION_ROWS(v),
 		{.kind = OPTION_END},
 	};
@@ -119,7 +144,9 @@ int verb_diff(const struct verb *verb, int argc, char **argv)
 			  !count ? "no BUNDLE given" : "no source of side B given (--b)");
 		return verb->usage_status;
 	}
-	status = verdict_prepare(verb, &v);
+	status = cross_check(verb, &c);
+	if (!status)
+		status = verdict_prepare(verb, &v);
 	if (status)
 		return status;
 	if (!o.result) {
@@ -134,7 +161,7 @@ int verb_diff(const struct verb *verb, int argc, char **argv)
 	o.bundle_count = (size_t)count;
 	o.argc = argc;
 	o.argv = argv;
-	status = replay_and_report(verb, &o, &v);
+	status = replay_and_report(verb, &o, &c, &v);
 	temporary_remove();
 	return status;
 }

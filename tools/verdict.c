@@ -246,20 +246,33 @@ static int apply_inputs(const struct verb *verb, const struct verdict_options *v
 	return e ? 2 : 0;
 }
 
+int verdict_analyze(const struct verb *verb, char *const *results, size_t count,
+		    struct analysis **out)
+{
+	struct error err;
+
+	if (!analysis_run(out, results, count, isatty(STDERR_FILENO) ? show_progress : NULL, NULL,
+			  &err))
+		return 0;
+	log_error("%s: %s", verb->name, err.message);
+	return 2;
+}
+
 int verdict_report(const struct verb *verb, struct verdict_options *v, char *const *results,
 		   size_t count)
 {
 	struct analysis *a;
-	struct error err;
-	int status;
 
-	if (analysis_run(&a, results, count, isatty(STDERR_FILENO) ? show_progress : NULL, NULL,
-			 &err)) {
-		log_error("%s: %s", verb->name, err.message);
-		verdict_abandon(v);
-		return 2;
-	}
-	status = apply_inputs(verb, v, a);
+	if (!verdict_analyze(verb, results, count, &a))
+		return verdict_finish(verb, v, a);
+	verdict_abandon(v);
+	return 2;
+}
+
+int verdict_finish(const struct verb *verb, struct verdict_options *v, struct analysis *a)
+{
+	int status = apply_inputs(verb, v, a);
+
 	if (status) {
 		analysis_free(a);
 		verdict_abandon(v);

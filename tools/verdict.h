@@ -6,6 +6,7 @@
 #include <regex.h>
 #include <stdio.h>
 
+#include "analyze/analyze.h"
 #include "tools/options.h"
 
 /* One report: "-" is standard output; a file appears under its name when it is whole. */
@@ -72,6 +73,13 @@ int verdict_prepare(const struct verb *verb, struct verdict_options *v);
  */
 int verdict_report(const struct verb *verb, struct verdict_options *v, char *const *results,
 		   size_t count);
+
+/* Its first half: analysis of the results, with progress on a terminal. 0, or 2 after one line on
+ * stderr; verdict_abandon stays to be called. */
+int verdict_analyze(const struct verb *verb, char *const *results, size_t count,
+		    struct analysis **out);
+/* Its second half; frees the analysis. */
+int verdict_finish(const struct verb *verb, struct verdict_options *v, struct analysis *a);
 
 /* Removes what verdict_prepare opened. */
 void verdict_abandon(struct verdict_options *v);

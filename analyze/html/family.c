@@ -296,6 +296,18 @@ static int put_worst(FILE *out, const struct family_verdict *f)
 	return e ? e : put_repro(out, c->record->repro);
 }
 
+static int put_named(FILE *out, const char *name, const char *text)
+{
+	int e;
+
+	if (!text)
+		return 0;
+	fprintf(out, "<p class=\"scope\"><strong>%s</strong>: ", name);
+	e = html_text(out, text);
+	fputs("</p>\n", out);
+	return e;
+}
+
 int html_family(FILE *out, const struct analysis *a, size_t index)
 {
 	const struct family_verdict *f = &a->families[index];
@@ -323,12 +335,10 @@ int html_family(FILE *out, const struct analysis *a, size_t index)
 	if (f->outcome.nondeterministic)
 		fputs(" <em>(A varies from run to run)</em>", out);
 	fputs("</p>\n", out);
-	if (f->scope.text)
-		fputs("<p class=\"scope\"><strong>Scope</strong>: ", out);
-	if (!e && f->scope.text)
-		e = html_text(out, f->scope.text);
-	if (f->scope.text)
-		fputs("</p>\n", out);
+	if (!e)
+		e = put_named(out, "Scope", f->scope.text);
+	if (!e)
+		e = put_named(out, "Stage", f->stage.text);
 	if (!e)
 		e = put_worst(out, f);
 	if (!e)

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* Which stage of the compiler a fault comes from: ptxas, or what is before it. */
+#include "analyze/stage.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "analyze/analyze.h"
+#include "analyze/phrase.h"
+#include "lib/base.h"
+
+/* The failing configs of a family by what differs between A and B. */
+struct differences {
+	size_t configs, same_code, same_ptx; /* same_ptx: and other code */
+	size_t same_ptxas;                   /* of those with another PTX */
+	const char *ptxas[SIDE_COUNT];       /* of the last of those with another PTX; or NULL */
+};
+
+const char *stage_kind_name(enum stage_kind k)
+{
+	static const char *const names[] = {"none",     "ptxas",   "before ptxas", "either",
+					    "together", "neither", "open"};
+
+	return names[k];
+}
+
+/* "12.8?" names a release, not a version: two of them need not be the same ptxas. */
+static bool same_version(const char *a, const char *b)
+{
+	return a && b && *a && !strcmp(a, b) && !strchr(a, '?');
+}
+
+static struct differences look(const struct family_verdict *f)
+{
+	struct differences d = {0};
+
+	for (size_t i = 0; i < f->config_count; i++) {
+		const struct record_config *c = f->configs[i].record;
+
+		if (f->configs[i].outcome.bucket != 3 || f->configs[i].outcome.unproven)
+			continue;
+		d.configs++;
+		d.same_code += c->same_code;
+		d.same_ptx += c->same_ptx && !c->same_code;
+		if (c->same_ptx || c->same_code)
+			continue;
+		d.same_ptxas += same_version(c->a_ptxas, c->b_ptxas);
+		d.ptxas[SIDE_A] = c->a_ptxas;
+		d.ptxas[SIDE_B] = c->b_ptxas;
+	}
+	return d;
+}
+
+static const struct record_stage *find_record(const struct analysis *a,
+					      const struct family_verdict *f)
+{
+	const struct record_stage *found = NULL;
+
+	for (size_t i = 0; i < a->result_count; i++) {
+		const struct bundle *b = a->results[i]->bundle;
+
+		for (size_t k = 0; k < b->stages.count; k++)
+			if (hash_equal(b->stages.items[k].family, f->record->key))
+				found = &b->stages.items[k];
+	}
+	return found;
+}
+
+static const char *text_or(const char *text, const char *other)
+{
+	return text && *text ? text : other;
+}
+
+/* What two buckets of crossed stages say together. */
+static enum stage_kind judge_crossing(const struct record_stage *r)
+{
+	bool ptxas = r->ptxas_bucket == 3, before = r->before_bucket == 3;
+
+	if (!r->ptxas_bucket || !r->before_bucket)
+		return STAGE_OPEN;
+	if (ptxas && before)
+		return STAGE_EITHER;
+	return ptxas ? STAGE_PTXAS : before ? STAGE_BEFORE : STAGE_TOGETHER;
+}
+
+static char *crossing_part(const char *what, uint32_t bucket, const char *evidence)
+{
+	if (!bucket)
+		return text_format("%s was not tested (%s)", what,
+				   text_or(evidence, "no reason given"));
+	return text_format("%s is in bucket %u (%s)", what, bucket,
+			   text_or(evidence, "bitwise equal"));
+}
+
+static int tell_crossing(struct stage *s, const struct record_stage *r)
+{
+	static const char *const words[] = {
+		[STAGE_PTXAS] = "ptxas",
+		[STAGE_BEFORE] = "before ptxas",
+		[STAGE_EITHER] = "ptxas and what is before it, each alone",
+		[STAGE_TOGETHER] = "neither alone, only ptxas and what is before it together",
+		[STAGE_OPEN] = "not told",
+	};
+	_cleanup_free_ char *ptxas =
+		crossing_part("A's PTX by B's ptxas", r->ptxas_bucket, r->ptxas_evidence);
+	_cleanup_free_ char *before =
+		crossing_part("B's PTX by A's ptxas", r->before_bucket, r->before_evidence);
+
+	if (!ptxas || !before)
+		return -ENOMEM;
+	s->kind = judge_crossing(r);
+	s->crossed = s->kind != STAGE_OPEN;
+	s->text = text_format("%s: against A, %s, %s", words[s->kind], ptxas, before);
+	return s->text ? 0 : -ENOMEM;
+}
+
+/* Only some configs differ in what the kind is about. */
+static int tell_mixed(struct stage *s, const struct differences *d)
+{
+	s->kind = STAGE_OPEN;
+	s->text = text_format(
+		"not the same in all failing configs: of %zu, in %zu PTX and machine code are "
+		"equal, in %zu PTX is equal and machine code is not, in %zu both differ",
+		d->configs, d->same_code, d->same_ptx, d->configs - d->same_code - d->same_ptx);
+	return s->text ? 0 : -ENOMEM;
+}
+
+static int tell_static(struct stage *s, const struct analysis *a, const struct differences *d)
+{
+	const char *x = text_or(d->ptxas[SIDE_A], "unknown");
+	const char *y = text_or(d->ptxas[SIDE_B], "unknown");
+
+	if (d->same_code == d->configs) {
+		s->kind = STAGE_NEITHER;
+		s->text = strdup("neither: the machine code of A and B is equal");
+	} else if (d->same_ptx == d->configs) {
+		s->kind = STAGE_PTXAS;
+		s->text = strdup("ptxas: the canonical PTX of A and B is equal, the machine code "
+				 "is not");
+	} else if (d->same_code || d->same_ptx) {
+		return tell_mixed(s, d);
+	} else if (a->mark) {
+		s->kind = STAGE_BEFORE;
+		s->text = strdup("before ptxas: the software device executes the PTX, ptxas takes "
+				 "no part");
+	} else if (d->same_ptxas == d->configs) {
+		s->kind = STAGE_BEFORE;
+		s->text = text_format("before ptxas: the PTX of A and B differs, and both were "
+				      "assembled by ptxas %s",
+				      x);
+	} else {
+		s->kind = STAGE_OPEN;
+		s->text = text_format("not told: the PTX of A and B differs, and perhaps ptxas (A "
+				      "%s, B %s); diff --a-ptxas and --b-ptxas cross them",
+				      x, y);
+	}
+	return s->text ? 0 : -ENOMEM;
+}
+
+static int find_stage(const struct analysis *a, struct family_verdict *f)
+{
+	const struct record_stage *r = find_record(a, f);
+	struct differences d = look(f);
+	int e;
+
+	if (!d.configs)
+		return 0;
+	if (r && judge_crossing(r) != STAGE_OPEN)
+		return tell_crossing(&f->stage, r);
+	e = tell_static(&f->stage, a, &d);
+	if (!e && r && f->stage.kind == STAGE_OPEN) { /* then why crossing told nothing */
+		stage_clear(&f->stage);
+		e = tell_crossing(&f->stage, r);
+	}
+	return e;
+}
+
+int stage_families(struct analysis *a, struct error *err)
+{
+	for (size_t i = 0; i < a->family_count; i++) {
+		struct family_verdict *f = &a->families[i];
+
+		if (f->outcome.bucket != 3 || f->outcome.unproven)
+			continue;
+		if (find_stage(a, f))
+			return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
+		if (f->stage.text)
+			phrase_clean(f->stage.text);
+	}
+	return 0;
+}
+
+void stage_clear(struct stage *s)
+{
+	free(s->text);
+	*s = (struct stage){0};
+}
