@@ -38,6 +38,14 @@
 	  "bytes; memory of a launch that is larger is recorded without contents, default 4 GiB") \
 	V(EXTENTS, "KERNELAB_EXTENTS",                                                            \
 	  "auto: measure what a launch reads and writes, and record no more; off: do not")        \
+	V(WAIT_BEFORE, "KERNELAB_WAIT_BEFORE",                                                    \
+	  "longest time that a recorded launch is held up before it, default 20s")                \
+	V(WAIT_AFTER, "KERNELAB_WAIT_AFTER", "and behind it, default 60s")                        \
+	V(COMPRESS, "KERNELAB_COMPRESS", "lz4 or none: of contents in the bundle; default lz4")   \
+	V(RING, "KERNELAB_RING",                                                                  \
+	  "bytes of pinned memory for copies, in each context of a program, default 256 MiB")     \
+	V(HOST_MEMORY, "KERNELAB_HOST_MEMORY",                                                    \
+	  "bytes of host memory that a recording takes at most for its buffers, default 1 GiB")   \
 	V(CACHE_ROOTS, "KERNELAB_CACHE_ROOTS",                                                    \
 	  "more Triton cache folders to look for metadata in, colon-separated")                   \
 	V(FACTS, "KERNELAB_FACTS",                                                                \

@@ -12,6 +12,10 @@
 #include "lib/environment.h"
 
 #define MAX_REGION_DEFAULT    (4ull << 30)
+#define WAIT_BEFORE_DEFAULT_S 20
+#define WAIT_AFTER_DEFAULT_S  60
+#define RING_DEFAULT          (256ull << 20)
+#define HOST_MEMORY_DEFAULT   (1ull << 30)
 #define SAMPLE_FIRST_DEFAULT  16u
 #define SAMPLE_FACTOR_DEFAULT 4u
 #define SECONDS_MAX           1e9
@@ -119,6 +123,33 @@ static int read_extents(struct selection *s, struct error *err)
 		       : 0;
 }
 
+/* "20s", "0.5s" or the number alone. */
+static int read_wait(enum environment_id id, double *out, struct error *err)
+{
+	const char *text = environment_get(id);
+	double seconds;
+	char *end;
+
+	if (!text)
+		return 0;
+	seconds = strtod(text, &end);
+	if (end == text || (*end && strcmp(end, "s") != 0) || !(seconds > 0) ||
+	    seconds > SECONDS_MAX)
+		return wrong(id, err, "not seconds above 0, as in 20s or 0.5s");
+	*out = seconds;
+	return 0;
+}
+
+static int read_compress(struct selection *s, struct error *err)
+{
+	const char *text = environment_get(ENVIRONMENT_COMPRESS);
+
+	s->compress = !text || strcmp(text, "none") != 0;
+	return text && s->compress && strcmp(text, "lz4") != 0
+		       ? wrong(ENVIRONMENT_COMPRESS, err, "not lz4 or none")
+		       : 0;
+}
+
 /* ---- moments, samples, ranks ---- */
 
 /* "1000": launches; "30s", "0.5s": seconds. */
@@ -210,6 +241,8 @@ static int read_limits(struct selection *s, struct error *err)
 		{ENVIRONMENT_MAX_LAUNCHES, 1, &s->max_launches},
 		{ENVIRONMENT_MAX_BYTES, 1, &s->max_bytes},
 		{ENVIRONMENT_MAX_REGION, 1, &s->max_region_bytes},
+		{ENVIRONMENT_RING, 1, &s->ring_bytes},
+		{ENVIRONMENT_HOST_MEMORY, 1, &s->host_bytes},
 	};
 	int r = 0;
 
@@ -232,14 +265,24 @@ int selection_read(struct selection *s, struct error *err)
 		.max_launches = SELECTION_NO_LIMIT,
 		.max_bytes = SELECTION_NO_LIMIT,
 		.max_region_bytes = MAX_REGION_DEFAULT,
+		.wait_before_s = WAIT_BEFORE_DEFAULT_S,
+		.wait_after_s = WAIT_AFTER_DEFAULT_S,
+		.ring_bytes = RING_DEFAULT,
+		.host_bytes = HOST_MEMORY_DEFAULT,
 	};
 	r = read_extents(s, err);
+	if (r >= 0)
+		r = read_compress(s, err);
 	if (r >= 0)
 		r = read_origins(s, err);
 	if (r >= 0)
 		r = read_origin_name(s, err);
 	if (r >= 0)
 		r = read_limits(s, err);
+	if (r >= 0)
+		r = read_wait(ENVIRONMENT_WAIT_BEFORE, &s->wait_before_s, err);
+	if (r >= 0)
+		r = read_wait(ENVIRONMENT_WAIT_AFTER, &s->wait_after_s, err);
 	if (r >= 0)
 		r = read_moment(ENVIRONMENT_START_AFTER, &s->start, err);
 	if (r >= 0)

@@ -35,6 +35,11 @@ struct selection {
 	uint64_t max_launches;     /* LAUNCH records of a process; SELECTION_NO_LIMIT */
 	uint64_t max_bytes;        /* of a process's bundle, after which no launch is recorded */
 	uint64_t max_region_bytes; /* larger regions get no contents */
+	double wait_before_s;      /* longest that a launch is held up before it … */
+	double wait_after_s;       /* … and behind it */
+	uint64_t ring_bytes;       /* of pinned memory for copies, in each context */
+	uint64_t host_bytes;       /* of host memory for the shim's large buffers, in all */
+	bool compress;             /* chunks, with LZ4 */
 	struct {
 		uint64_t first, last;
 	} ranks[SELECTION_RANKS_MAX];

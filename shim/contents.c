@@ -1,29 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies memory of the device through a bounded buffer into the bundle, and compares it later. */
+/* Copies memory of the device through the ring into the bundle. */
+#include "shim/contents.h"
+
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "lib/base.h"
 #include "lib/pairs.h"
+#include "shim/budget.h"
+#include "shim/clock.h"
 #include "shim/hooks.h"
-#include "shim/regions.h"
 
-/* One copy; a whole number of chunks. Pageable: pinned memory would belong to the program's
- * context. */
-#define STAGING_BYTES (32u * CHUNK_BYTES)
-
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+#define PIECE_ALIGNMENT 64u
 
 bool stream_wait(CUstream stream, double seconds, CUresult *result)
 {
-	double start = now_s();
+	double start = clock_seconds();
 
 	for (unsigned turn = 0;; turn++) {
 		*result = real.cuStreamQuery(stream);
@@ -31,88 +24,28 @@ bool stream_wait(CUstream stream, double seconds, CUresult *result)
 			return *result == CUDA_SUCCESS;
 		if (turn < 64)
 			continue; /* most kernels end within microseconds */
-		if (now_s() - start > seconds)
+		if (clock_seconds() - start > seconds)
 			return false;
-		nanosleep(&(struct timespec){.tv_nsec = turn < 1000 ? 20000 : 500000}, NULL);
+		clock_sleep(turn < 1000 ? 20e-6 : 500e-6);
 	}
 }
 
-/*
- * Puts [address, address + bytes) into buffer. Host memory is read as it is: the stream is idle.
- * A copy to pageable memory is done when the call returns; the wait makes sure of it.
- */
-static CUresult fetch(const struct record_region *region, uint64_t address, void *buffer,
-		      size_t bytes, CUstream stream)
-{
-	CUresult r;
+/* ---- what is chosen ---- */
 
-	if (region->memory == MEMORY_HOST) {
-		memcpy(buffer, (const void *)(uintptr_t)address, bytes);
-		return CUDA_SUCCESS;
-	}
-	r = real.cuMemcpyDtoHAsync_v2(buffer, address, bytes, stream);
-	return r == CUDA_SUCCESS ? real.cuStreamSynchronize(stream) : r;
-}
-
-/* Which chunks of a region matter: all where `reads` and `writes` are NULL. */
-struct chunk_choice {
-	const struct u64s *reads, *writes; /* either may be NULL */
-};
-
-static bool selected(const struct chunk_choice *s, const struct record_region *region,
-		     uint64_t index)
+static bool chosen(const struct contents_choice *c, const struct record_region *region,
+		   uint64_t index)
 {
 	uint64_t address;
 	uint32_t bytes;
 
-	if (!s->reads && !s->writes)
+	if (!c->reads && !c->writes)
 		return true;
 	chunk_range(region->base, region->size, index, &address, &bytes);
-	return (s->reads && pairs_touch(s->reads, address - region->base, bytes)) ||
-	       (s->writes && pairs_touch(s->writes, address - region->base, bytes));
+	return (c->reads && pairs_touch(c->reads, address - region->base, bytes)) ||
+	       (c->writes && pairs_touch(c->writes, address - region->base, bytes));
 }
 
-/*
- * Walks over the selected chunks of a region in pieces of at most STAGING_BYTES and calls use for
- * each. *result gets the driver's error, the return value is use's.
- */
-static int each_chunk(const struct record_region *region, const struct chunk_choice *which,
-		      void *staging, CUstream stream, CUresult *result,
-		      int (*use)(uint64_t index, const void *data, uint32_t bytes, void *context),
-		      void *context)
-{
-	uint64_t count = chunk_count(region->base, region->size), index = 0;
-	int r = 0;
-
-	*result = CUDA_SUCCESS;
-	while (index < count && r >= 0) {
-		uint64_t start, address;
-		uint32_t bytes, fetched = 0;
-		uint64_t first = index;
-
-		if (!selected(which, region, index)) {
-			index++;
-			continue;
-		}
-		chunk_range(region->base, region->size, index, &start, &bytes);
-		while (index < count && fetched + CHUNK_BYTES <= STAGING_BYTES &&
-		       selected(which, region, index)) {
-			chunk_range(region->base, region->size, index++, &address, &bytes);
-			fetched += bytes;
-		}
-		*result = fetch(region, start, staging, fetched, stream);
-		if (*result != CUDA_SUCCESS)
-			return 0;
-		for (uint64_t i = first; i < index && r >= 0; i++) {
-			chunk_range(region->base, region->size, i, &address, &bytes);
-			r = use(i, (const char *)staging + (address - start), bytes, context);
-		}
-	}
-	return r;
-}
-
-/* Bytes of the selected chunks. */
-static uint64_t selected_bytes(const struct record_region *region, const struct chunk_choice *which)
+uint64_t contents_bytes(const struct record_region *region, const struct contents_choice *which)
 {
 	uint64_t count = chunk_count(region->base, region->size), sum = 0, address;
 	uint32_t bytes;
@@ -120,7 +53,7 @@ static uint64_t selected_bytes(const struct record_region *region, const struct 
 	if (!which->reads && !which->writes)
 		return region->size;
 	for (uint64_t i = 0; i < count; i++) {
-		if (!selected(which, region, i))
+		if (!chosen(which, region, i))
 			continue;
 		chunk_range(region->base, region->size, i, &address, &bytes);
 		sum += bytes;
@@ -128,116 +61,181 @@ static uint64_t selected_bytes(const struct record_region *region, const struct 
 	return sum;
 }
 
-struct storing {
-	struct bundle_writer *w;
-	struct hash128 *keys;
-};
+/* ---- the keys ---- */
 
-static int store_chunk(uint64_t index, const void *data, uint32_t bytes, void *context)
+int contents_init(struct contents *c)
 {
-	struct storing *s = context;
+	const struct regions *regions = c->regions;
+	uint64_t bytes = (regions->count + 1) * sizeof(*c->items);
+	bool all = true;
 
-	return bundle_put_chunk(s->w, data, bytes, &s->keys[index]);
-}
-
-static int store_region(struct record_region *region, const struct chunk_choice *which,
-			struct bundle_writer *w, void *staging, CUstream stream, bool *complete)
-{
-	uint64_t count = chunk_count(region->base, region->size);
-	struct storing s = {.w = w, .keys = calloc(count, sizeof(*s.keys))};
-	CUresult result = CUDA_SUCCESS;
-	char text[160];
-	int r;
-
-	if (!s.keys) {
-		region->note = strdup("no contents: no host memory for the list of its chunks");
-		*complete = false;
-		return 0;
-	}
-	r = each_chunk(region, which, staging, stream, &result, store_chunk, &s);
-	if (r >= 0 && result == CUDA_SUCCESS) {
-		region->chunks.items = s.keys;
-		region->chunks.count = count;
-		return 0;
-	}
-	free(s.keys);
-	if (r >= 0) {
-		driver_error_text(&real, result, text, sizeof(text));
-		region->note = text_format("no contents: the copy failed with %s", text);
-		*complete = false;
-	}
-	return r;
-}
-
-int regions_store(struct regions *r, struct bundle_writer *w, CUstream stream, uint64_t max_bytes,
-		  bool *complete)
-{
-	_cleanup_free_ void *staging = malloc(STAGING_BYTES);
-	int error = 0;
-
-	*complete = staging != NULL;
-	for (size_t i = 0; staging && i < r->count && error >= 0; i++) {
-		struct record_region *region = &r->items[i];
-		struct chunk_choice which = {r->measured ? &region->reads : NULL,
-					     r->measured ? &region->writes : NULL};
-
-		if (selected_bytes(region, &which) <= max_bytes) {
-			error = store_region(region, &which, w, staging, stream, complete);
-			continue;
-		}
-		r->items[i].note =
-			text_format("no contents: larger than KERNELAB_MAX_REGION, %llu bytes",
-				    (unsigned long long)max_bytes);
-		*complete = false;
-	}
-	return error;
-}
-
-struct comparing {
-	struct bundle_writer *w;
-	const struct record_region *region;
-	uint32_t number;
-	struct record_change **changes;
-	size_t *count, capacity;
-};
-
-static int compare_chunk(uint64_t index, const void *data, uint32_t bytes, void *context)
-{
-	struct comparing *c = context;
-	struct record_change change = {.region = c->number, .chunk = index};
-	int r;
-
-	if (hash_equal(hash_bytes(data, bytes), c->region->chunks.items[index]))
-		return 0;
-	r = bundle_put_chunk(c->w, data, bytes, &change.key);
-	if (r >= 0)
-		r = array_reserve(c->changes, *c->count, &c->capacity, sizeof(**c->changes));
-	if (r >= 0)
-		(*c->changes)[(*c->count)++] = change;
-	return r;
-}
-
-int regions_compare(const struct regions *regions, struct bundle_writer *w, CUstream stream,
-		    struct record_change **changes, size_t *count, CUresult *result)
-{
-	_cleanup_free_ void *staging = malloc(STAGING_BYTES);
-	struct comparing c = {.w = w, .changes = changes, .count = count};
-	int r = 0;
-
-	*changes = NULL;
-	*count = 0;
-	*result = CUDA_SUCCESS;
-	if (!staging)
+	for (size_t i = 0; i < regions->count; i++)
+		bytes += chunk_count(regions->items[i].base, regions->items[i].size) *
+			 sizeof(struct hash128);
+	if (!budget_take(bytes))
 		return -ENOMEM;
-	for (size_t i = 0; i < regions->count && r >= 0 && *result == CUDA_SUCCESS; i++) {
-		struct chunk_choice which = {NULL,
-					     regions->measured ? &regions->items[i].writes : NULL};
+	c->budget = bytes;
+	c->items = calloc(regions->count + 1, sizeof(*c->items));
+	if (!c->items)
+		return -ENOMEM;
+	c->count = regions->count;
+	for (size_t i = 0; i < c->count; i++) {
+		struct contents_region *g = &c->items[i];
 
-		c.region = &regions->items[i];
-		c.number = (uint32_t)i;
-		if (c.region->chunks.count)
-			r = each_chunk(c.region, &which, staging, stream, result, compare_chunk,
-				       &c);
+		g->count = chunk_count(regions->items[i].base, regions->items[i].size);
+		g->keys = calloc(g->count, sizeof(*g->keys));
+		all = all && g->keys;
 	}
-	return r;
+	return all ? 0 : -ENOMEM;
+}
+
+void contents_free(struct contents *c)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		free(c->items[i].keys);
+		free(c->items[i].note);
+	}
+	free(c->items);
+	c->items = NULL;
+	c->count = 0;
+	budget_give(c->budget);
+	c->budget = 0;
+}
+
+/* ---- storing ---- */
+
+static void store_piece(struct contents *c, const struct slot *s, const struct slot_piece *p,
+			const struct record_region *region)
+{
+	struct contents_region *g = &c->items[p->region];
+	uint64_t start = 0, address;
+	uint32_t bytes;
+	int r;
+
+	for (uint64_t i = p->first; i < p->end; i++) {
+		chunk_range(region->base, region->size, i, &address, &bytes);
+		if (i == p->first)
+			start = address;
+		r = bundle_put_chunk(c->w, s->data + p->offset + (address - start), bytes,
+				     &g->keys[i]);
+		if (r < 0) {
+			atomic_compare_exchange_strong(&c->error, &(int){0}, r);
+			return;
+		}
+	}
+}
+
+/* On a worker. */
+static void store(struct slot *s, CUresult result)
+{
+	struct contents *c = s->context;
+
+	for (uint32_t i = 0; i < s->piece_count; i++) {
+		const struct slot_piece *p = &s->pieces[i];
+
+		if (result != CUDA_SUCCESS)
+			atomic_store(&c->items[p->region].lost, (int)result);
+		else if (!atomic_load(&c->error))
+			store_piece(c, s, p, &c->regions->items[p->region]);
+	}
+	pending_release(c->pending);
+}
+
+/* ---- fetching ---- */
+
+void contents_flush(struct contents *c)
+{
+	struct slot *s = steal_pointer(c->slot);
+
+	if (!s)
+		return;
+	pending_hold(c->pending);
+	ring_submit(s, c->stream, c->copy_s);
+}
+
+/* A slot with room for `bytes` more. */
+static bool make_room(struct contents *c, uint32_t bytes)
+{
+	if (c->slot && (c->slot->piece_count == SLOT_PIECES ||
+			c->slot->used + (uint64_t)bytes > ring_slot_bytes()))
+		contents_flush(c);
+	if (c->slot)
+		return true;
+	c->slot = ring_take(c->ring, c->room_s);
+	if (!c->slot)
+		return false;
+	c->slot->use = store;
+	c->slot->context = c;
+	return true;
+}
+
+static CUresult copy(struct contents *c, const struct record_region *region, uint64_t address,
+		     char *to, size_t bytes)
+{
+	if (region->memory == MEMORY_HOST) {
+		memcpy(to, (const void *)(uintptr_t)address, bytes);
+		return CUDA_SUCCESS;
+	}
+	return real.cuMemcpyDtoHAsync_v2(to, address, bytes, c->stream);
+}
+
+static char *no_room(const struct contents *c)
+{
+	if (!ring_has_memory(c->ring))
+		return strdup("no contents: no host memory for copies (KERNELAB_HOST_MEMORY)");
+	return text_format("no contents: no room for copies for %g seconds: what was copied before "
+			   "is not written yet (KERNELAB_RING, %llu bytes)",
+			   c->room_s, (unsigned long long)ring_bytes());
+}
+
+/* One piece: as many chosen chunks in a row, from *index on, as the slot has room for. */
+static bool fetch_piece(struct contents *c, const struct record_region *region, uint32_t number,
+			const struct contents_choice *which, uint64_t *index)
+{
+	struct contents_region *g = &c->items[number];
+	struct slot_piece piece = {.region = number, .first = *index};
+	uint64_t start, address;
+	uint32_t bytes, sum = 0;
+	char text[160];
+	CUresult result;
+
+	chunk_range(region->base, region->size, *index, &start, &bytes);
+	if (!make_room(c, bytes)) {
+		g->note = no_room(c);
+		return false;
+	}
+	while (*index < g->count && chosen(which, region, *index)) {
+		chunk_range(region->base, region->size, *index, &address, &bytes);
+		if (c->slot->used + (uint64_t)sum + bytes > ring_slot_bytes())
+			break;
+		sum += bytes;
+		(*index)++;
+	}
+	piece.end = *index;
+	piece.offset = c->slot->used;
+	result = copy(c, region, start, c->slot->data + piece.offset, sum);
+	if (result != CUDA_SUCCESS) {
+		c->result = c->result == CUDA_SUCCESS ? result : c->result;
+		g->note = text_format("no contents: the copy failed with %s",
+				      driver_error_text(&real, result, text, sizeof(text)));
+		return false;
+	}
+	c->slot->pieces[c->slot->piece_count++] = piece;
+	c->slot->used += (sum + PIECE_ALIGNMENT - 1) / PIECE_ALIGNMENT * PIECE_ALIGNMENT;
+	return true;
+}
+
+bool contents_fetch(struct contents *c, uint32_t number, const struct contents_choice *which)
+{
+	const struct record_region *region = &c->regions->items[number];
+	uint64_t index = 0;
+
+	while (index < c->items[number].count) {
+		if (!chosen(which, region, index))
+			index++;
+		else if (!fetch_piece(c, region, number, which, &index))
+			return false;
+	}
+	c->items[number].fetched = true;
+	return true;
 }

@@ -13,13 +13,13 @@
 #include "lib/pairs.h"
 #include "lib/ptx/table.h"
 #include "shim/globals.h"
+#include "shim/budget.h"
 #include "shim/hooks.h"
 #include "shim/pointers.h"
 #include "shim/recorder.h"
 #include "shim/tensor_maps.h"
 #include "shim/variants.h"
 
-#define WAIT_S             20
 #define TABLE_BYTES_MAX    (256u << 20) /* bitmaps of 16 GiB of regions */
 #define PLAIN_SHARED_BYTES (48u << 10)  /* more has to be asked for */
 #define KEPT_ATTRIBUTES    4u
@@ -42,7 +42,7 @@ struct measurement {
 	struct ptx_span *spans; /* of the regions, then of the variant's variables */
 	size_t span_count;
 	char *table; /* table_bytes, of which head_bytes go to the device */
-	uint64_t table_bytes, head_bytes;
+	uint64_t table_bytes, head_bytes, budget;
 	CUdeviceptr buffer;
 	uint64_t outside; /* an address that it touches outside its regions */
 	char *why;        /* regions->extents */
@@ -135,6 +135,9 @@ static bool lay_out(struct measurement *m)
 			ptx_table_bytes(m->spans, m->span_count, TABLE_BYTES_MAX, &m->head_bytes);
 	if (m->spans && !m->table_bytes)
 		return fail(m, "its regions are larger than 16 GiB");
+	if (m->spans && !budget_take(m->table_bytes))
+		return fail(m, "no host memory for bitmaps (KERNELAB_HOST_MEMORY)");
+	m->budget = m->spans ? m->table_bytes : 0;
 	m->table = m->spans ? malloc(m->table_bytes) : NULL;
 	if (!m->table)
 		return fail(m, "no host memory for bitmaps");
@@ -219,9 +222,10 @@ static bool run(struct measurement *m)
 		r = launch(m);
 	if (r != CUDA_SUCCESS)
 		return failed(m, r, "launching its variant");
-	if (!stream_wait(m->stream, WAIT_S, &r)) {
+	if (!stream_wait(m->stream, recorder_settings()->wait_before_s, &r)) {
 		if (r == CUDA_ERROR_NOT_READY) {
-			fail(m, "its variant ran longer than %d seconds", WAIT_S);
+			fail(m, "its variant ran longer than %g seconds (KERNELAB_WAIT_BEFORE)",
+			     recorder_settings()->wait_before_s);
 			variants_give_up(m->f->kernel->image, m->why);
 			/* It may still write there. */
 			variants_lose_buffer(m->buffer);
@@ -354,7 +358,7 @@ static bool take_lock(void)
 	struct timespec until;
 
 	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += WAIT_S;
+	until.tv_sec += 1 + (time_t)recorder_settings()->wait_before_s;
 	return !pthread_mutex_timedlock(&lock, &until);
 }
 
@@ -380,6 +384,7 @@ static uint64_t measure(struct regions *regions, const struct launch_facts *f, C
 	free(m.params);
 	free(m.spans);
 	free(m.table);
+	budget_give(m.budget);
 	return m.outside;
 }
 
@@ -445,7 +450,8 @@ void extents_measure(struct regions *regions, const struct launch_facts *f, CUst
 		snprintf(regions->extents, sizeof(regions->extents), "%s", why);
 	} else if (!take_lock()) {
 		snprintf(regions->extents, sizeof(regions->extents),
-			 "another thread measured for %d seconds", WAIT_S);
+			 "another thread measured for %g seconds (KERNELAB_WAIT_BEFORE)",
+			 recorder_settings()->wait_before_s);
 	} else {
 		measure_all(regions, f, stream);
 		pthread_mutex_unlock(&lock);

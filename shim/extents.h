@@ -13,8 +13,8 @@
  * Runs the address-recording variant (lib/ptx/instrument.h) of the launch's kernel on its stream,
  * which must be idle and not in capture, and fills reads and writes of the regions, `measured` and
  * `extents`. Whatever does not work is the text of `extents`, and the regions stay as they were.
- * The variant is made and loaded once an image and context. Waits at most 20 s for it. Any thread;
- * takes a lock of its own, and table_lock.
+ * The variant is made and loaded once an image and context. Waits at most KERNELAB_WAIT_BEFORE for
+ * it. Any thread; takes a lock of its own, and table_lock.
  */
 void extents_measure(struct regions *regions, const struct launch_facts *f, CUstream stream);
 

@@ -17,7 +17,6 @@
 #define BUFFERS_BYTES ((uint64_t)1 << 30)
 #define BUFFER_MIN    ((uint64_t)32 << 20)
 #define ALIGNMENT     512u
-#define WAIT_S        60
 #define STAGING_BYTES (8u << 20) /* a whole number of chunks */
 #define EDGES_MAX     4096u
 
@@ -467,8 +466,10 @@ static CUresult record(struct bundle_writer *w, struct exec_graph *g, struct pie
 	}
 	if (!copies) {
 		result = go(exec, stream);
-	} else if (!stream_wait(own, WAIT_S, &sync)) {
-		note_all(pieces, count, "no contents: the launch of its graph did not end in 60 s");
+	} else if (!stream_wait(own, recorder_settings()->wait_after_s, &sync)) {
+		note_all(pieces, count,
+			 "no contents: the launch of its graph did not end in time "
+			 "(KERNELAB_WAIT_AFTER)");
 		stuck = sync == CUDA_ERROR_NOT_READY;
 		copies = false;
 	}

@@ -3,30 +3,55 @@
 #include "shim/record_launch.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base.h"
 #include "shim/benchmarks.h"
+#include "shim/contents.h"
 #include "shim/extents.h"
 #include "shim/facts.h"
 #include "shim/globals.h"
+#include "shim/guard.h"
 #include "shim/hooks.h"
+#include "shim/pending.h"
 #include "shim/recorder.h"
 #include "shim/regions.h"
+#include "shim/ring.h"
 #include "shim/tensor_maps.h"
 
-/* The longest that a program is held up: a kernel may wait for what the host does after its launch.
- */
-#define WAIT_BEFORE_S 20
-#define WAIT_AFTER_S  60
+/* At exit: nothing was stored or written for so long, or it took so long in all. */
+#define DRAIN_IDLE_S 5
+#define DRAIN_S      60
 
+/* Where a launch runs. */
+struct launch_place {
+	CUcontext context;
+	uint32_t device;
+	uint64_t time_ns;
+};
+
+/*
+ * One launch until its records are written. Both point into it; it goes with the last of them, or
+ * with record_launch_end if that writes none.
+ */
 struct recording {
-	uint64_t seq;
+	struct pending launch, after;
+	atomic_int users;
+	struct launch_facts facts; /* call and params are copies */
+	struct launch_call call;
+	struct launch_place place;
 	CUstream stream;
 	struct regions regions;
-	struct shape_class *shape_class;
+	struct ring *ring;
+	struct contents before, later;
 	bool contents; /* to be compared afterwards */
+	uint32_t flags;
+	char note[240];
+	CUresult result, sync_result; /* of AFTER */
 };
 
 /* The handle for the shim's own work: stream 0 of a per-thread entry is another stream. */
@@ -138,8 +163,26 @@ static int list_attributes(const struct launch_call *call, struct attributes *a)
 	return 0;
 }
 
-int record_launch_put(struct bundle_writer *w, const struct launch_facts *f,
-		      const struct regions *regions, uint32_t flags, const char *note)
+/* What the driver has to be asked for, while the launch's context is current; KERNEL if it is new.
+ */
+static int look_around(struct bundle_writer *w, const struct launch_facts *f,
+		       struct launch_place *place)
+{
+	CUdevice device = 0;
+
+	*place = (struct launch_place){.time_ns = recorder_time_ns()};
+	if (real.cuCtxGetCurrent(&place->context) != CUDA_SUCCESS)
+		place->context = NULL;
+	if (real.cuCtxGetDevice(&device) == CUDA_SUCCESS) {
+		place->device = (uint32_t)device;
+		facts_note_device(w, device);
+	}
+	return kernels_write(w, f->kernel, f->call->function);
+}
+
+static int put_launch(struct bundle_writer *w, const struct launch_facts *f,
+		      const struct launch_place *place, const struct regions *regions,
+		      uint32_t flags, const char *note)
 {
 	const struct launch_call *call = f->call;
 	struct record_launch record = {
@@ -151,7 +194,9 @@ int record_launch_put(struct bundle_writer *w, const struct launch_facts *f,
 		.flags = flags,
 		.shape_class = f->class_key,
 		.call = call->entry_point,
-		.time_ns = recorder_time_ns(),
+		.time_ns = place->time_ns,
+		.context = (uintptr_t)place->context,
+		.device = place->device,
 		.note = note,
 		.sweep = f->sweep,
 		.inputs = f->inputs,
@@ -159,8 +204,6 @@ int record_launch_put(struct bundle_writer *w, const struct launch_facts *f,
 		.extents = *regions->extents ? regions->extents : NULL,
 	};
 	struct attributes attributes = {0};
-	CUcontext context = NULL;
-	CUdevice device = 0;
 	int r = list_attributes(call, &attributes);
 
 	if (r < 0)
@@ -179,52 +222,18 @@ int record_launch_put(struct bundle_writer *w, const struct launch_facts *f,
 		record.flags |= LAUNCH_SWEEP;
 	if (benchmarks_kernel(f->kernel))
 		record.flags |= LAUNCH_BENCHMARK;
-	if (real.cuCtxGetCurrent(&context) == CUDA_SUCCESS)
-		record.context = (uintptr_t)context;
-	if (real.cuCtxGetDevice(&device) == CUDA_SUCCESS) {
-		record.device = (uint32_t)device;
-		facts_note_device(w, device);
-	}
-	r = kernels_write(w, f->kernel, call->function);
-	if (r >= 0)
-		r = bundle_put_launch(w, &record);
+	r = bundle_put_launch(w, &record);
 	free(attributes.items);
 	return r;
 }
 
-/*
- * Regions and their contents, on the idle stream. Fills note (static or owned by the caller's
- * buffer) where contents are missing.
- */
-static int snapshot(struct bundle_writer *w, const struct launch_facts *f, struct regions *regions,
-		    CUstream stream, bool *complete, char *note, size_t note_size)
+int record_launch_put(struct bundle_writer *w, const struct launch_facts *f,
+		      const struct regions *regions, uint32_t flags, const char *note)
 {
-	CUresult result;
-	int r = record_launch_regions(regions, w, f);
-	char text[160];
+	struct launch_place place;
+	int r = look_around(w, f, &place);
 
-	*complete = false;
-	*regions->extents = 0;
-	if (r < 0)
-		return r;
-	if (!f->params_known) {
-		snprintf(note, note_size,
-			 "the driver tells no parameter layout (cuFuncGetParamInfo needs CUDA "
-			 "12.4)");
-		return 0;
-	}
-	if (!stream_wait(stream, WAIT_BEFORE_S, &result)) {
-		snprintf(note, note_size, "no contents: its stream was not idle: %s",
-			 result == CUDA_ERROR_NOT_READY
-				 ? "work before it ran longer than 20 seconds"
-				 : driver_error_text(&real, result, text, sizeof(text)));
-		return 0;
-	}
-	extents_measure(regions, f, stream);
-	r = regions_store(regions, w, stream, recorder_settings()->max_region_bytes, complete);
-	if (r >= 0 && !*complete)
-		snprintf(note, note_size, "contents of a region are missing: see its note");
-	return r;
+	return r < 0 ? r : put_launch(w, f, &place, regions, flags, note);
 }
 
 static enum launch_outcome outcome_of(uint32_t flags)
@@ -234,83 +243,378 @@ static enum launch_outcome outcome_of(uint32_t flags)
 	return flags & LAUNCH_IN_CAPTURE ? LAUNCH_CAPTURED : LAUNCH_RECORDED;
 }
 
-static struct recording *begin(struct bundle_writer *w, const struct launch_facts *f)
-{
-	bool no_data = recorder_settings()->no_data, complete = false;
-	CUstream stream = own_stream(f->call);
-	struct recording *rec = calloc(1, sizeof(*rec));
-	char note[240] = "";
-	uint32_t flags = 0;
-	int r = 0;
+/* ---- the recording ---- */
 
-	if (!rec) {
-		recorder_fail("recording a launch", -ENOMEM);
-		return NULL;
-	}
-	if (no_data)
-		flags |= LAUNCH_NO_DATA;
-	if (capturing(stream))
-		flags |= LAUNCH_IN_CAPTURE;
-	if ((flags & LAUNCH_IN_CAPTURE) && launches_captured_already(f->shape_class)) {
-		launches_settle(f, LAUNCH_REPEATED);
+static struct recording *recording_new(const struct launch_facts *f)
+{
+	struct recording *rec = calloc(1, sizeof(*rec));
+	unsigned count = f->call->attribute_count;
+	CUlaunchAttribute *attributes = calloc(count + 1u, sizeof(*attributes));
+	unsigned char *params = malloc(f->params_size + 1);
+
+	if (!rec || !attributes || !params) {
 		free(rec);
+		free(attributes);
+		free(params);
 		return NULL;
 	}
-	if (flags & LAUNCH_IN_CAPTURE)
-		snprintf(note, sizeof(note), "launched in stream capture: no contents");
-	if (!flags) {
-		r = snapshot(w, f, &rec->regions, stream, &complete, note, sizeof(note));
-		if (!complete)
-			flags |= LAUNCH_CONTENTS_MISSING;
+	if (count)
+		memcpy(attributes, f->call->attributes, count * sizeof(*attributes));
+	if (f->params_size)
+		memcpy(params, f->params, f->params_size);
+	rec->call = *f->call;
+	rec->call.attributes = attributes;
+	rec->call.params = rec->call.extra = NULL; /* the program's, for the time of the call */
+	rec->facts = *f;
+	rec->facts.call = &rec->call;
+	rec->facts.params = params;
+	rec->stream = own_stream(f->call);
+	atomic_store(&rec->users, 1); /* the launching thread */
+	return rec;
+}
+
+static void recording_leave(struct recording *rec)
+{
+	if (atomic_fetch_sub(&rec->users, 1) > 1)
+		return;
+	contents_free(&rec->before);
+	contents_free(&rec->later);
+	regions_free(&rec->regions);
+	free((void *)rec->call.attributes);
+	free((void *)rec->facts.params);
+	free(rec);
+}
+
+/* Records of one stream of one context stay in order. */
+static void recording_join(struct recording *rec, struct pending *p)
+{
+	atomic_fetch_add(&rec->users, 1);
+	p->order = (uintptr_t)rec->stream ^ (uint64_t)(uintptr_t)rec->place.context << 1;
+	pending_add(p);
+}
+
+/* ---- LAUNCH: contents before ---- */
+
+/* Copies that did not arrive. Calls no driver: this may be a worker, or the end of the process. */
+static char *lost_note(int result)
+{
+	if (result == CUDA_ERROR_NOT_READY)
+		return text_format("no contents: the copy did not end within %g seconds "
+				   "(KERNELAB_WAIT_BEFORE)",
+				   recorder_settings()->wait_before_s);
+	if (result == CUDA_ERROR_DEINITIALIZED)
+		return strdup("no contents: the program ended before the copy did");
+	return text_format("no contents: its context was lost (error %d) before the copy ended",
+			   result);
+}
+
+/* Moves the keys into the regions. True if all are there. */
+static bool take_keys(struct recording *rec)
+{
+	bool complete = true;
+
+	for (size_t i = 0; i < rec->before.count; i++) {
+		struct contents_region *g = &rec->before.items[i];
+		struct record_region *region = &rec->regions.items[i];
+		int lost = atomic_load(&g->lost);
+
+		region->note = g->note ? steal_pointer(g->note) : lost ? lost_note(lost) : NULL;
+		if (region->note) {
+			complete = false;
+			continue;
+		}
+		region->chunks.count = g->count;
+		region->chunks.items = steal_pointer(g->keys);
+	}
+	return complete;
+}
+
+static void write_launch(struct pending *p)
+{
+	struct recording *rec =
+		(struct recording *)((char *)p - offsetof(struct recording, launch));
+	int r = atomic_load(&rec->before.error);
+
+	if (!take_keys(rec)) {
+		rec->flags |= LAUNCH_CONTENTS_MISSING;
+		if (!*rec->note)
+			snprintf(rec->note, sizeof(rec->note),
+				 "contents of a region are missing: see its note");
 	}
 	if (r >= 0)
-		r = record_launch_put(w, f, &rec->regions, flags, *note ? note : NULL);
+		r = put_launch(rec->before.w, &rec->facts, &rec->place, &rec->regions, rec->flags,
+			       *rec->note ? rec->note : NULL);
 	recorder_put(r, "writing a launch");
-	launches_settle(f, r < 0 ? LAUNCH_SKIPPED : outcome_of(flags));
-	rec->seq = f->seq;
-	rec->stream = stream;
-	rec->contents = !flags || (flags & LAUNCH_CONTENTS_MISSING && rec->regions.count);
-	return rec;
+	launches_settle(&rec->facts, r < 0 ? LAUNCH_SKIPPED : outcome_of(rec->flags));
+}
+
+static void free_launch(struct pending *p)
+{
+	recording_leave((struct recording *)((char *)p - offsetof(struct recording, launch)));
+	recorder_release();
+}
+
+/* Once a process: records that its copies hold up the program. */
+static void note_pageable(struct bundle_writer *w, const struct ring *ring)
+{
+	static atomic_flag noted = ATOMIC_FLAG_INIT;
+
+	if (!ring_pinned(ring) && !atomic_flag_test_and_set(&noted))
+		recorder_put(facts_put(w, "capture.copies", "pageable", ring_pageable_reason(ring)),
+			     "writing a fact");
+}
+
+static void fetch_before(struct recording *rec)
+{
+	struct contents *c = &rec->before;
+	uint64_t limit = recorder_settings()->max_region_bytes;
+
+	for (size_t i = 0; i < rec->regions.count; i++) {
+		struct record_region *region = &rec->regions.items[i];
+		bool measured = rec->regions.measured;
+		struct contents_choice which = {measured ? &region->reads : NULL,
+						measured ? &region->writes : NULL};
+
+		if (contents_bytes(region, &which) <= limit)
+			contents_fetch(c, (uint32_t)i, &which);
+		else
+			c->items[i].note = text_format(
+				"no contents: larger than KERNELAB_MAX_REGION, %llu bytes",
+				(unsigned long long)limit);
+	}
+	contents_flush(c);
+	note_pageable(c->w, rec->ring);
+}
+
+__attribute__((format(printf, 2, 3))) static int without(struct recording *rec, const char *format,
+							 ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(rec->note, sizeof(rec->note), format, ap);
+	va_end(ap);
+	rec->flags |= LAUNCH_CONTENTS_MISSING;
+	return 0;
+}
+
+/*
+ * Finds the regions, measures them on the idle stream, and issues the copies. What is missing
+ * stands in note and flags. 0 or -errno.
+ */
+static int snapshot(struct bundle_writer *w, struct recording *rec)
+{
+	double wait = recorder_settings()->wait_before_s;
+	CUresult result;
+	const char *why = "";
+	char text[160];
+	int r = record_launch_regions(&rec->regions, w, &rec->facts);
+
+	*rec->regions.extents = 0;
+	if (r < 0)
+		return r;
+	if (!rec->facts.params_known)
+		return without(rec, "the driver tells no parameter layout (cuFuncGetParamInfo "
+				    "needs CUDA 12.4)");
+	if (!stream_wait(rec->stream, wait, &result)) {
+		ring_lose(rec->place.context, result);
+		if (result == CUDA_ERROR_NOT_READY)
+			return without(rec,
+				       "no contents: its stream was not idle: work before it ran "
+				       "longer than %g seconds (KERNELAB_WAIT_BEFORE)",
+				       wait);
+		return without(rec, "no contents: its stream was not idle: %s",
+			       driver_error_text(&real, result, text, sizeof(text)));
+	}
+	extents_measure(&rec->regions, &rec->facts, rec->stream);
+	rec->ring = ring_here(&why);
+	if (!rec->ring)
+		return without(rec, "no contents: %s", why);
+	rec->before = (struct contents){.w = w,
+					.regions = &rec->regions,
+					.pending = &rec->launch,
+					.ring = rec->ring,
+					.stream = rec->stream,
+					.room_s = wait,
+					.copy_s = wait};
+	if (contents_init(&rec->before) < 0) {
+		contents_free(&rec->before);
+		return without(rec, "no contents: no host memory for the list of its chunks");
+	}
+	fetch_before(rec);
+	rec->contents = true;
+	return 0;
+}
+
+/* At exit, while the driver is still there. */
+static void drain(void)
+{
+	CUstreamCaptureMode mode = relax();
+
+	shim_depth++;
+	pending_drain(DRAIN_IDLE_S, DRAIN_S, ring_look);
+	shim_depth--;
+	restore(mode);
+}
+
+static void drain_at_exit(void)
+{
+	atexit(drain);
+}
+
+static int begin(struct bundle_writer *w, struct recording *rec)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	int r;
+
+	/* After the driver's own, since it runs already: then before it when the process ends. */
+	pthread_once(&once, drain_at_exit);
+	rec->before.w = w;
+	r = look_around(w, &rec->facts, &rec->place);
+	rec->launch.write = write_launch;
+	rec->launch.free = free_launch;
+	recording_join(rec, &rec->launch);
+	if (rec->flags & LAUNCH_IN_CAPTURE)
+		snprintf(rec->note, sizeof(rec->note), "launched in stream capture: no contents");
+	if (r >= 0 && !rec->flags)
+		r = snapshot(w, rec);
+	if (r < 0)
+		atomic_store(&rec->before.error, r);
+	pending_release(&rec->launch);
+	return r;
 }
 
 struct recording *record_launch_begin(const struct launch_facts *facts)
 {
 	struct bundle_writer *w = recorder_acquire();
-	struct recording *rec;
+	struct recording *rec = w ? recording_new(facts) : NULL;
+	enum launch_outcome outcome = LAUNCH_SKIPPED;
 	CUstreamCaptureMode mode;
 
-	if (!w) {
-		launches_settle(facts, LAUNCH_SKIPPED);
-		return NULL;
+	if (rec) {
+		mode = relax();
+		if (recorder_settings()->no_data)
+			rec->flags |= LAUNCH_NO_DATA;
+		if (capturing(rec->stream))
+			rec->flags |= LAUNCH_IN_CAPTURE;
+		if (!(rec->flags & LAUNCH_IN_CAPTURE) ||
+		    !launches_captured_already(facts->shape_class)) {
+			begin(w, rec); /* settles it, and releases w, when LAUNCH is written */
+			restore(mode);
+			return rec;
+		}
+		restore(mode);
+		recording_leave(rec);
+		outcome = LAUNCH_REPEATED;
+	} else if (w) {
+		recorder_fail("recording a launch", -ENOMEM);
 	}
-	mode = relax();
-	rec = begin(w, facts);
-	restore(mode);
-	recorder_release();
-	return rec;
+	launches_settle(facts, outcome);
+	if (w)
+		recorder_release();
+	return NULL;
 }
 
-/* ---- AFTER ---- */
+/* ---- AFTER: what changed ---- */
 
-static void end(struct bundle_writer *w, struct recording *rec, CUresult result)
+/* What arrived and differs from before; LAUNCH, and with it the keys of before, is written. */
+static int list_changes(const struct recording *rec, struct record_after *record,
+			struct record_change **changes)
 {
-	struct record_after record = {.seq = rec->seq, .result = result};
-	struct record_change *changes = NULL;
-	CUresult wait = CUDA_SUCCESS, copy = CUDA_SUCCESS;
-	size_t count = 0;
+	size_t capacity = 0, count = 0;
 	int r = 0;
 
-	if (result == CUDA_SUCCESS && rec->contents) {
-		if (stream_wait(rec->stream, WAIT_AFTER_S, &wait))
-			r = regions_compare(&rec->regions, w, rec->stream, &changes, &count, &copy);
-		record.sync_result = wait != CUDA_SUCCESS ? wait : copy;
+	for (size_t i = 0; i < rec->later.count; i++) {
+		const struct contents_region *g = &rec->later.items[i];
+		const struct hashes *before = &rec->regions.items[i].chunks;
+
+		for (uint64_t j = 0; r >= 0 && before->count && j < g->count; j++) {
+			if (hash_is_zero(g->keys[j]) || hash_equal(g->keys[j], before->items[j]))
+				continue;
+			r = array_reserve(changes, count, &capacity, sizeof(**changes));
+			if (r >= 0)
+				(*changes)[count++] = (struct record_change){
+					.region = (uint32_t)i, .chunk = j, .key = g->keys[j]};
+		}
+		if (before->count && atomic_load(&g->lost))
+			record->sync_result = (uint32_t)atomic_load(&g->lost);
 	}
-	record.changes.items = changes;
-	record.changes.count = count;
+	record->changes.items = *changes;
+	record->changes.count = count;
+	return r;
+}
+
+static void write_after(struct pending *p)
+{
+	struct recording *rec = (struct recording *)((char *)p - offsetof(struct recording, after));
+	struct record_after record = {
+		.seq = rec->facts.seq, .result = rec->result, .sync_result = rec->sync_result};
+	_cleanup_free_ struct record_change *changes = NULL;
+	int r = atomic_load(&rec->later.error);
+
 	if (r >= 0)
-		r = bundle_put_after(w, &record);
+		r = list_changes(rec, &record, &changes);
+	if (r >= 0)
+		r = bundle_put_after(rec->later.w, &record);
 	recorder_put(r, "writing what a launch changed");
-	free(changes);
+}
+
+static void free_after(struct pending *p)
+{
+	recording_leave((struct recording *)((char *)p - offsetof(struct recording, after)));
+	recorder_release();
+}
+
+/* Whether the copies can be left to themselves: they fit the ring, and nothing is read by us. */
+static bool fits(const struct recording *rec)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < rec->regions.count; i++) {
+		const struct record_region *region = &rec->regions.items[i];
+		struct contents_choice which = {NULL,
+						rec->regions.measured ? &region->writes : NULL};
+		uint64_t n = rec->before.items[i].fetched ? contents_bytes(region, &which) : 0;
+
+		if (n && region->memory == MEMORY_HOST)
+			return false;
+		bytes += n;
+	}
+	return ring_pinned(rec->ring) && bytes <= ring_bytes() / 2;
+}
+
+static void fetch_later(struct recording *rec)
+{
+	struct contents *c = &rec->later;
+	double wait = recorder_settings()->wait_after_s;
+	CUresult result = CUDA_SUCCESS;
+
+	if (!fits(rec) && !stream_wait(rec->stream, wait, &result)) {
+		ring_lose(rec->place.context, result);
+		rec->sync_result = result;
+		return;
+	}
+	c->regions = &rec->regions;
+	c->pending = &rec->after;
+	c->ring = rec->ring;
+	c->stream = rec->stream;
+	c->room_s = c->copy_s = wait;
+	if (contents_init(c) < 0) {
+		contents_free(c);
+		rec->sync_result = CUDA_ERROR_OUT_OF_MEMORY;
+		return;
+	}
+	for (size_t i = 0; i < rec->regions.count; i++) {
+		const struct record_region *region = &rec->regions.items[i];
+		struct contents_choice which = {NULL,
+						rec->regions.measured ? &region->writes : NULL};
+
+		if (rec->before.items[i].fetched && !contents_fetch(c, (uint32_t)i, &which) &&
+		    rec->sync_result == CUDA_SUCCESS)
+			rec->sync_result =
+				c->result != CUDA_SUCCESS ? c->result : CUDA_ERROR_NOT_READY;
+	}
+	contents_flush(c);
 }
 
 void record_launch_end(struct recording *rec, CUresult result)
@@ -319,11 +623,18 @@ void record_launch_end(struct recording *rec, CUresult result)
 	CUstreamCaptureMode mode;
 
 	if (w) {
+		rec->result = result;
+		rec->later.w = w;
+		rec->after.write = write_after;
+		rec->after.free = free_after;
+		recording_join(rec, &rec->after);
 		mode = relax();
-		end(w, rec, result);
+		if (result == CUDA_SUCCESS && rec->contents)
+			fetch_later(rec);
+		else
+			ring_lose(rec->place.context, result);
 		restore(mode);
-		recorder_release();
+		pending_release(&rec->after);
 	}
-	regions_free(&rec->regions);
-	free(rec);
+	recording_leave(rec);
 }

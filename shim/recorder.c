@@ -12,6 +12,7 @@
 
 #include "lib/base.h"
 #include "lib/environment.h"
+#include "shim/budget.h"
 #include "shim/extents.h"
 #include "shim/facts.h"
 #include "shim/graphs.h"
@@ -20,8 +21,11 @@
 #include "shim/images.h"
 #include "shim/kernels.h"
 #include "shim/launches.h"
+#include "shim/pending.h"
+#include "shim/ring.h"
 #include "shim/sweeps.h"
 #include "shim/tensor_maps.h"
+#include "shim/workers.h"
 
 pthread_mutex_t recorder_load_lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_mutex_t recorder_table_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -34,6 +38,10 @@ enum state {
 	STATE_FAILED,
 	STATE_ENDED
 };
+
+/* At the very end, for copies that are under way. */
+#define DRAIN_IDLE_S 2
+#define DRAIN_S      10
 
 static _Atomic enum state state;
 static atomic_int users; /* of writer, between acquire and release */
@@ -62,11 +70,11 @@ static void apply_rank(void)
 	settings.samples = 0;
 }
 
-static uint64_t clock_ns(clockid_t clock)
+static uint64_t monotonic_ns(void)
 {
 	struct timespec t;
 
-	clock_gettime(clock, &t);
+	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
@@ -78,7 +86,7 @@ static void start(void)
 	enum state next = STATE_OFF;
 
 	if (output) {
-		started_ns = clock_ns(CLOCK_MONOTONIC);
+		started_ns = monotonic_ns();
 		/* Made absolute: the program may change its folder. */
 		output_folder = realpath(output, NULL);
 		if (!output_folder)
@@ -129,19 +137,15 @@ bool recorder_rank_left_out(void)
 
 uint64_t recorder_running_ns(void)
 {
-	return clock_ns(CLOCK_MONOTONIC) - started_ns;
-}
-
-uint64_t recorder_running_coarse_ns(void)
-{
-	uint64_t now = clock_ns(CLOCK_MONOTONIC_COARSE);
-
-	return now > started_ns ? now - started_ns : 0;
+	return monotonic_ns() - started_ns;
 }
 
 uint64_t recorder_time_ns(void)
 {
-	return clock_ns(CLOCK_REALTIME);
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 /* "python3-4711-rank3.klab"; a number behind it where that is taken (the kernel reuses pids). */
@@ -183,6 +187,8 @@ static int open_writer(void)
 			return -ENOMEM;
 		r = bundle_writer_open(&writer, path, BUNDLE_CAPTURE);
 	}
+	if (r >= 0 && !settings.compress)
+		bundle_writer_store_only(writer);
 	return r;
 }
 
@@ -289,9 +295,13 @@ static void child_after_fork(void)
 	pthread_mutex_init(&recorder_table_lock, NULL);
 	shim_depth = 0;
 	if (writer)
-		bundle_writer_abandon(writer);
+		bundle_writer_forsake(writer);
 	writer = NULL;
 	atomic_store(&users, 0);
+	budget_forget();
+	pending_forget();
+	ring_forget();
+	workers_forget();
 	extents_forget();
 	images_forget();
 	kernels_forget();
@@ -346,6 +356,9 @@ __attribute__((destructor)) static void end_recording(void)
 	if ((s != STATE_OPEN && s != STATE_FAILED) || !writer)
 		return;
 	shim_depth++;
+	/* What an exit handler has not seen is of launches since: it is given little time. */
+	pending_drain(DRAIN_IDLE_S, DRAIN_S, NULL);
+	workers_stop(DRAIN_S);
 	if (!lock_within(&recorder_load_lock, 5))
 		return; /* the file reads up to its last whole record */
 	if (s == STATE_OPEN) {

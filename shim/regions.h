@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The device memory that a launch's parameters reach, and its contents. */
+/* The device memory that a launch's parameters reach. */
 #ifndef SHIM_REGIONS_H
 #define SHIM_REGIONS_H
 
@@ -43,22 +43,5 @@ void regions_free(struct regions *r);
  * CUDA_ERROR_NOT_READY. Any other error of the stream is returned in *result too.
  */
 bool stream_wait(CUstream stream, double seconds, CUresult *result);
-
-/*
- * Copies every region, on that stream, into the bundle and fills its chunks: of measured ones those
- * that the launch touches; the keys of the others stay zero. The stream must be idle. max_bytes: of
- * one region. A region that cannot be copied gets a note and no chunks; *complete is then false. 0
- * or -errno of the writer.
- */
-int regions_store(struct regions *r, struct bundle_writer *w, CUstream stream, uint64_t max_bytes,
-		  bool *complete);
-
-/*
- * Compares every region that has chunks (of measured ones those that it writes) with its memory
- * now, stores what differs, and gives the list (malloc'ed). *result: first error of a copy; what
- * was found until then is in the list.
- */
-int regions_compare(const struct regions *r, struct bundle_writer *w, CUstream stream,
-		    struct record_change **changes, size_t *count, CUresult *result);
 
 #endif

@@ -10,6 +10,7 @@
 #include "shim/hooks.h"
 #include "shim/images.h"
 #include "shim/kernels.h"
+#include "shim/launches.h"
 #include "shim/recorder.h"
 #include "shim/tensor_maps.h"
 #include "shim/wrapping.h"
@@ -204,6 +205,153 @@ SHIM_EXPORT CUresult CUDAAPI cuModuleEnumerateFunctions(CUfunction *functions, u
 	recorder_leave(&scope);
 	return r;
 }
+
+/* ---- launches ---- */
+
+typedef CUresult CUDAAPI launch_kernel_function(CUfunction, unsigned, unsigned, unsigned, unsigned,
+						unsigned, unsigned, unsigned, CUstream, void **,
+						void **);
+
+static CUresult launch_kernel(launch_kernel_function *go, const struct launch_call *call)
+{
+	struct recorder_scope scope;
+	struct recording *recording = NULL;
+	bool entered = recorder_enter(&scope);
+	CUresult r;
+
+	if (entered)
+		recording = launches_before(call);
+	r = go(call->function, call->grid[0], call->grid[1], call->grid[2], call->block[0],
+	       call->block[1], call->block[2], call->shared_bytes, call->stream, call->params,
+	       call->extra);
+	if (entered) {
+		launches_after(recording, r);
+		recorder_leave(&scope);
+	}
+	return r;
+}
+
+#define LAUNCH_KERNEL(entry, per_thread)                                                          \
+	SHIM_EXPORT CUresult CUDAAPI entry(CUfunction f, unsigned int gx, unsigned int gy,        \
+					   unsigned int gz, unsigned int bx, unsigned int by,     \
+					   unsigned int bz, unsigned int shared, CUstream stream, \
+					   void **params, void **extra)                           \
+	{                                                                                         \
+		struct launch_call call = {                                                       \
+			.entry_point = #entry,                                                    \
+			.function = f,                                                            \
+			.grid = {gx, gy, gz},                                                     \
+			.block = {bx, by, bz},                                                    \
+			.shared_bytes = shared,                                                   \
+			.stream = stream,                                                         \
+			.per_thread_stream = per_thread,                                          \
+			.params = params,                                                         \
+			.extra = extra,                                                           \
+		};                                                                                \
+                                                                                                  \
+		REAL_OR_RETURN(entry);                                                            \
+		return launch_kernel(real.entry, &call);                                          \
+	}
+
+LAUNCH_KERNEL(cuLaunchKernel, false)
+LAUNCH_KERNEL(cuLaunchKernel_ptsz, true)
+
+typedef CUresult CUDAAPI launch_cooperative_function(CUfunction, unsigned, unsigned, unsigned,
+						     unsigned, unsigned, unsigned, unsigned,
+						     CUstream, void **);
+
+/* Recorded with the attribute that cuLaunchKernelEx would have been given. */
+static CUresult launch_cooperative(launch_cooperative_function *go, struct launch_call *call)
+{
+	CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
+				       .value.cooperative = 1};
+	struct recorder_scope scope;
+	struct recording *recording = NULL;
+	bool entered = recorder_enter(&scope);
+	CUresult r;
+
+	call->attributes = &attribute;
+	call->attribute_count = 1;
+	if (entered)
+		recording = launches_before(call);
+	r = go(call->function, call->grid[0], call->grid[1], call->grid[2], call->block[0],
+	       call->block[1], call->block[2], call->shared_bytes, call->stream, call->params);
+	if (entered) {
+		launches_after(recording, r);
+		recorder_leave(&scope);
+	}
+	return r;
+}
+
+#define LAUNCH_COOPERATIVE_KERNEL(entry, per_thread)                                              \
+	SHIM_EXPORT CUresult CUDAAPI entry(CUfunction f, unsigned int gx, unsigned int gy,        \
+					   unsigned int gz, unsigned int bx, unsigned int by,     \
+					   unsigned int bz, unsigned int shared, CUstream stream, \
+					   void **params)                                         \
+	{                                                                                         \
+		struct launch_call call = {                                                       \
+			.entry_point = #entry,                                                    \
+			.function = f,                                                            \
+			.grid = {gx, gy, gz},                                                     \
+			.block = {bx, by, bz},                                                    \
+			.shared_bytes = shared,                                                   \
+			.stream = stream,                                                         \
+			.per_thread_stream = per_thread,                                          \
+			.params = params,                                                         \
+		};                                                                                \
+                                                                                                  \
+		REAL_OR_RETURN(entry);                                                            \
+		return launch_cooperative(real.entry, &call);                                     \
+	}
+
+LAUNCH_COOPERATIVE_KERNEL(cuLaunchCooperativeKernel, false)
+LAUNCH_COOPERATIVE_KERNEL(cuLaunchCooperativeKernel_ptsz, true)
+
+typedef CUresult CUDAAPI launch_ex_function(const CUlaunchConfig *, CUfunction, void **, void **);
+
+static CUresult launch_ex(launch_ex_function *go, const char *entry_point, bool per_thread,
+			  const CUlaunchConfig *config, CUfunction f, void **params, void **extra)
+{
+	struct recorder_scope scope;
+	struct recording *recording = NULL;
+	bool entered = config && recorder_enter(&scope);
+	CUresult r;
+
+	if (entered) {
+		struct launch_call call = {
+			.entry_point = entry_point,
+			.function = f,
+			.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
+			.block = {config->blockDimX, config->blockDimY, config->blockDimZ},
+			.shared_bytes = config->sharedMemBytes,
+			.stream = config->hStream,
+			.per_thread_stream = per_thread,
+			.params = params,
+			.extra = extra,
+			.attributes = config->attrs,
+			.attribute_count = config->attrs ? config->numAttrs : 0,
+		};
+
+		recording = launches_before(&call);
+	}
+	r = go(config, f, params, extra);
+	if (entered) {
+		launches_after(recording, r);
+		recorder_leave(&scope);
+	}
+	return r;
+}
+
+#define LAUNCH_EX(entry, per_thread)                                                        \
+	SHIM_EXPORT CUresult CUDAAPI entry(const CUlaunchConfig *config, CUfunction f,      \
+					   void **params, void **extra)                     \
+	{                                                                                   \
+		REAL_OR_RETURN(entry);                                                      \
+		return launch_ex(real.entry, #entry, per_thread, config, f, params, extra); \
+	}
+
+LAUNCH_EX(cuLaunchKernelEx, false)
+LAUNCH_EX(cuLaunchKernelEx_ptsz, true)
 
 /* ---- TMA ---- */
 

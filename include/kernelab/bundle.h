@@ -46,6 +46,10 @@ int bundle_writer_open(struct bundle_writer **out, const char *path, enum bundle
  */
 int bundle_writer_append(struct bundle_writer **out, const char *path, struct error *err);
 
+/* Chunks from now on are not compressed (zero ones still take no room). Before other threads use w.
+ */
+void bundle_writer_store_only(struct bundle_writer *w);
+
 /* One function a record type: int bundle_put_launch(w, &launch) and so on. Copies everything. */
 #define R(type, NAME, name, array) \
 	int bundle_put_##name(struct bundle_writer *w, const struct record_##name *r);
@@ -70,8 +74,13 @@ uint64_t bundle_writer_size(const struct bundle_writer *w);
 
 /* Writes index and footer, closes, frees. NULL is allowed. First error, or 0. */
 int bundle_writer_close(struct bundle_writer *w);
-/* Closes the descriptor and frees without writing a byte: for the child after fork. */
+/* Closes the descriptor and frees without writing a byte. */
 void bundle_writer_abandon(struct bundle_writer *w);
+/*
+ * For the child after fork: closes the descriptor and nothing else. The memory stays, since another
+ * thread of the parent may have been changing it.
+ */
+void bundle_writer_forsake(struct bundle_writer *w);
 
 /* ---- reading ---- */
 

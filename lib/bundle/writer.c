@@ -29,6 +29,7 @@ struct bundle_writer {
 	ino_t inode;
 	struct format_header header;
 	struct hash128 zero_key; /* of CHUNK_BYTES zeros */
+	bool store_only;         /* nothing is compressed */
 
 	/* file: held while a record is appended. Guards offset and records; set under it: broken.
 	 */
@@ -383,15 +384,23 @@ static int append_chunk(struct bundle_writer *w, struct hash128 key, uint32_t ra
 	return status;
 }
 
+void bundle_writer_store_only(struct bundle_writer *w)
+{
+	w->store_only = true;
+}
+
 static int pack_and_append(struct bundle_writer *w, struct hash128 key, const void *data,
 			   uint32_t size)
 {
-	struct chunk_scratch *s = take_scratch(w);
+	struct chunk_scratch *s;
 	enum chunk_codec codec;
 	const void *stored;
 	uint32_t stored_bytes;
 	int status;
 
+	if (w->store_only)
+		return append_chunk(w, key, size, CHUNK_STORED, data, size);
+	s = take_scratch(w);
 	if (!s)
 		return -ENOMEM;
 	codec = chunk_pack(s, data, size, &stored, &stored_bytes);
@@ -500,7 +509,12 @@ int bundle_writer_close(struct bundle_writer *w)
 	return status;
 }
 
-/* The mutexes may be held by a thread that does not exist in this child: leave them alone. */
+void bundle_writer_forsake(struct bundle_writer *w)
+{
+	if (w->fd >= 0 && !still_ours(w))
+		close(w->fd);
+}
+
 void bundle_writer_abandon(struct bundle_writer *w)
 {
 	struct chunk_scratch *next;

@@ -24,7 +24,7 @@ CASES = {
     "context goes": ("context-goes", {}, None),
     "files close": ("files-close", {}, r"recording of process \d+ stopped"),
     "few files": ("few-files", {}, None),
-    "little memory": ("little-memory", {}, "1 recordings that stopped early"),
+    "little memory": ("little-memory", {}, "5 launches without contents"),
     "thread exits": ("thread-exits", {}, None),
     "fork with threads": ("fork-threads", {}, None),
     "terminated": ("terminated", {}, "1 bundles without their end"),
