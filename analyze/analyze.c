@@ -7,6 +7,7 @@
 
 #include "analyze/coverage.h"
 #include "lib/image/context.h"
+#include "analyze/shape_rule.h"
 #include "analyze/shards.h"
 #include "lib/base.h"
 
@@ -91,7 +92,8 @@ static int missing_shard(void *data, const char *text)
 	return add_incomplete(data, "results", text);
 }
 
-static int open_results(struct analysis *a, char *const *paths, size_t count, struct error *err)
+static int open_results(struct analysis *a, char *const *paths, size_t count,
+			struct shape_rules *shapes, struct error *err)
 {
 	a->results = calloc(count, sizeof(*a->results));
 	if (!a->results)
@@ -102,6 +104,7 @@ static int open_results(struct analysis *a, char *const *paths, size_t count, st
 		if (e)
 			return e;
 		a->result_count++;
+		a->results[i]->shapes = shapes;
 		if (i)
 			e = check_belongs(a->results[0], a->results[i], err);
 		if (!e && a->results[i]->incomplete &&
@@ -461,8 +464,30 @@ static int judge(struct analysis *a, struct progress *p, struct error *err)
 	return 0;
 }
 
+static int check_shapes(const struct analysis *a, const struct shape_rules *shapes,
+			struct error *err)
+{
+	if (!shapes)
+		return 0;
+	for (size_t i = 0; i < a->family_count; i++) {
+		const struct family_verdict *f = &a->families[i];
+
+		for (size_t k = 0; k < f->config_count; k++)
+			for (size_t n = 0; n < f->configs[k].case_count; n++)
+				shape_rules_count(f->record, &f->configs[k].cases[n]);
+	}
+	return shape_rules_check(shapes, err);
+}
+
 int analysis_run(struct analysis **out, char *const *paths, size_t count,
 		 analysis_progress *progress, void *progress_data, struct error *err)
+{
+	return analysis_run_shaped(out, paths, count, NULL, progress, progress_data, err);
+}
+
+int analysis_run_shaped(struct analysis **out, char *const *paths, size_t count,
+			struct shape_rules *shapes, analysis_progress *progress,
+			void *progress_data, struct error *err)
 {
 	struct progress p = {.call = progress, .data = progress_data};
 	struct analysis *a;
@@ -474,11 +499,13 @@ int analysis_run(struct analysis **out, char *const *paths, size_t count,
 	a = calloc(1, sizeof(*a));
 	if (!a)
 		return out_of_memory(err);
-	e = open_results(a, paths, count, err);
+	e = open_results(a, paths, count, shapes, err);
 	if (!e)
 		e = take_head(a, err);
 	if (!e)
 		e = judge(a, &p, err);
+	if (!e)
+		e = check_shapes(a, shapes, err);
 	if (!e)
 		e = scope_families(a, err);
 	if (!e)

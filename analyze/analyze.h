@@ -96,6 +96,11 @@ typedef void analysis_progress(void *data, size_t done, size_t total);
  */
 int analysis_run(struct analysis **out, char *const *paths, size_t count,
 		 analysis_progress *progress, void *progress_data, struct error *err);
+/* The same with shapes given by hand (NULL: none), which must outlive the analysis: one that is
+ * about no output, or fits none, is -EINVAL. */
+int analysis_run_shaped(struct analysis **out, char *const *paths, size_t count,
+			struct shape_rules *shapes, analysis_progress *progress,
+			void *progress_data, struct error *err);
 void analysis_free(struct analysis *a); /* NULL is allowed */
 
 /* Families at or above bucket `level` (1 … 3) that no baseline accepts. */

@@ -9,7 +9,7 @@
 
 #include "analyze/case_trials.h"
 #include "analyze/noise_judge.h"
-#include "analyze/shape.h"
+#include "analyze/shape_rule.h"
 #include "analyze/valid.h"
 #include "lib/base.h"
 
@@ -317,8 +317,8 @@ static void gather_noise(struct job *j, const struct output_verdict *v,
 	for (; in->moved_count < moved_count && in->moved_count < NOISE_MOVED; in->moved_count++)
 		in->moved[in->moved_count] = content_of(moved[in->moved_count], j->extent);
 	for_siblings(j, plain->kind, plain->index, add_other, in);
-	shape_infer(j->test_case->record, j->config->record->options,
-		    v->extent->size / dtype_bytes(v->dtype), &shape);
+	output_shape(j->result, j->config->family, j->test_case->record, j->config->record->options,
+		     v->extent, v->dtype, &shape);
 	if (shape.rows > 1 && shape.rows * shape.columns == v->extent->size / dtype_bytes(v->dtype))
 		in->columns = shape.columns;
 }

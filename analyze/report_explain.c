@@ -8,6 +8,7 @@
 
 #include "analyze/lines.h"
 #include "analyze/phrase.h"
+#include "analyze/shape_rule.h"
 #include "analyze/timing.h"
 #include "lib/base.h"
 
@@ -51,7 +52,26 @@ static int put_chain(FILE *out, const struct chain *c, const struct outcome *o)
 	return e;
 }
 
-static int put_output(FILE *out, const struct output_verdict *o)
+static int put_shape(FILE *out, const struct family_verdict *f, const struct case_verdict *c,
+		     const struct output_verdict *o)
+{
+	_cleanup_free_ char *tile = NULL;
+	struct shape s;
+
+	output_shape(c->result, f->record, c->record, f->configs[f->worst_config].record->options,
+		     o->extent, o->dtype, &s);
+	tile = s.tile_rows ? text_format("; tiles of %" PRIu64 " × %" PRIu64, s.tile_rows,
+					 s.tile_columns)
+			   : strdup("; tiles not known");
+	if (!tile)
+		return -ENOMEM;
+	return put_line(out, 4,
+			text_format("taken as %" PRIu64 " rows of %" PRIu64 " (%s)%s", s.rows,
+				    s.columns, s.how, tile));
+}
+
+static int put_output(FILE *out, const struct family_verdict *f, const struct case_verdict *c,
+		      const struct output_verdict *o)
 {
 	const struct metrics *m = &o->metrics;
 	int e = put_line(out, 2,
@@ -60,6 +80,8 @@ static int put_output(FILE *out, const struct output_verdict *o)
 
 	if (!e && o->note)
 		e = put_line(out, 4, text_format("%s", o->note));
+	if (!e)
+		e = put_shape(out, f, c, o);
 	if (!e && m->differing)
 		e = put_line(out, 4,
 			     text_format("%" PRIu64
@@ -95,10 +117,10 @@ static int put_worst(FILE *out, const struct family_verdict *f)
 		e = put_chain(out, &c->chain, &c->outcome);
 	}
 	if (!e && c->worst_output < c->output_count)
-		e = put_output(out, &c->outputs[c->worst_output]);
+		e = put_output(out, f, c, &c->outputs[c->worst_output]);
 	for (size_t i = 0; !e && i < c->output_count; i++)
 		if (i != c->worst_output)
-			e = put_output(out, &c->outputs[i]);
+			e = put_output(out, f, c, &c->outputs[i]);
 	return e;
 }
 

@@ -22,11 +22,14 @@ struct result_config {
 	size_t case_count;
 };
 
+struct shape_rules; /* analyze/shape_rule.h */
+
 struct result {
 	struct bundle *bundle;
 	const char *path;
 	const struct record_side *sides[SIDE_COUNT];
 	bool software;                 /* replayed on kernelab's software device */
+	struct shape_rules *shapes;    /* of --shape; borrowed, set by the caller; NULL: none */
 	const char *incomplete;        /* why something is missing; NULL where whole */
 	struct result_config *configs; /* by family key, config key, images, number */
 	size_t config_count;

@@ -7,7 +7,7 @@
 
 #include "analyze/contents.h"
 #include "analyze/phrase.h"
-#include "analyze/shape.h"
+#include "analyze/shape_rule.h"
 #include "analyze/spread.h"
 #include "lib/base.h"
 
@@ -331,8 +331,8 @@ static int place_text(const struct family_verdict *f, char **text)
 	    o->dtype == DTYPE_UNKNOWN)
 		return 0;
 	bytes = dtype_bytes(o->dtype);
-	shape_infer(c->record, f->configs[f->worst_config].record->options, o->extent->size / bytes,
-		    &shape);
+	output_shape(c->result, f->record, c->record, f->configs[f->worst_config].record->options,
+		     o->extent, o->dtype, &shape);
 	e = spread_find(&s, c->result->bundle, o->extent, bytes, o->pair[SIDE_A], o->pair[SIDE_B],
 			&shape, &err);
 	if (e)

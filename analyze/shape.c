@@ -182,3 +182,10 @@ void shape_infer(const struct record_case *c, const char *options, uint64_t elem
 	}
 	find_tile(options, programs, elements, flat, s);
 }
+
+void shape_set(const struct record_case *c, const char *options, uint64_t rows, uint64_t columns,
+	       struct shape *s)
+{
+	*s = (struct shape){.rows = rows, .columns = columns};
+	find_tile(options, programs_of(c), rows * columns, false, s);
+}

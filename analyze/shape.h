@@ -19,9 +19,14 @@ struct shape {
  * grid has one row; Inductor's xnumel as number of rows; another scalar that divides it; one row a
  * program; else flat, one row a block of the config's options where these cut it as the grid does.
  * A tile is the part of the options (64x32, 1024) that cuts the output into as many pieces as the
- * grid has programs. A picture's lay-out only: no verdict rests on it. Pure, any thread.
+ * grid has programs. Rows are cells of rules 5, 7 and 8 where they
+ * hold whole elements of the output (docs/numerics.md). Pure, any thread.
  */
 void shape_infer(const struct record_case *c, const char *options, uint64_t elements,
 		 struct shape *s);
+
+/* The given rows and columns, at least 1 each, with the tile found as shape_infer does. */
+void shape_set(const struct record_case *c, const char *options, uint64_t rows, uint64_t columns,
+	       struct shape *s);
 
 #endif

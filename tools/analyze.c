@@ -8,7 +8,8 @@
 
 int verb_analyze(const struct verb *verb, int argc, char **argv)
 {
-	struct verdict_options v = VERDICT_OPTIONS_DEFAULT;
+	__attribute__((cleanup(verdict_abandon))) struct verdict_options v =
+		VERDICT_OPTIONS_DEFAULT;
 	const struct option_row rows[] = {VERDICT_OPTION_ROWS(v), {.kind = OPTION_END}};
 	struct bundle_paths paths;
 	struct error err;

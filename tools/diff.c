@@ -67,7 +67,7 @@ static int report(const struct verb *verb, const struct replay_options *o,
 	char *result = (char *)o->result;
 	struct analysis *a;
 	bool added = false;
-	int status = verdict_analyze(verb, &result, 1, &a);
+	int status = verdict_analyze(verb, v, &result, 1, &a);
 
 	if (!status) {
 		status = cross_families(verb, c, o, a, &added);
@@ -75,7 +75,7 @@ static int report(const struct verb *verb, const struct replay_options *o,
 			analysis_free(a);
 	}
 	if (!status && added)
-		status = verdict_analyze(verb, &result, 1, &a);
+		status = verdict_analyze(verb, v, &result, 1, &a);
 	if (!status)
 		return verdict_finish(verb, v, a);
 	verdict_abandon(v);
@@ -106,7 +106,8 @@ static int replay_and_report(const struct verb *verb, struct replay_options *o,
 
 int verb_diff(const struct verb *verb, int argc, char **argv)
 {
-	struct verdict_options v = VERDICT_OPTIONS_DEFAULT;
+	__attribute__((cleanup(verdict_abandon))) struct verdict_options v =
+		VERDICT_OPTIONS_DEFAULT;
 	struct cross_options c = {0};
 	struct replay_options o;
 	const char *device = "auto", *trials = "all";

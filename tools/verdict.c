@@ -79,6 +79,8 @@ void verdict_abandon(struct verdict_options *v)
 	if (v->explain_compiled)
 		regfree(&v->explained);
 	v->explain_compiled = false;
+	shape_rules_free(&v->shapes);
+	option_texts_free(&v->shape);
 	for (size_t i = 0; i < ARRAY_LENGTH(v->files); i++) {
 		struct verdict_file *f = &v->files[i];
 
@@ -126,6 +128,16 @@ static int read_inputs(const struct verb *verb, const struct verdict_options *v)
 	return e ? 2 : 0;
 }
 
+static int read_shapes(const struct verb *verb, struct verdict_options *v)
+{
+	struct error err;
+
+	if (!shape_rules_parse(&v->shapes, v->shape.items, v->shape.count, &err))
+		return 0;
+	log_error("%s: %s", verb->name, err.message);
+	return 2;
+}
+
 int verdict_prepare(const struct verb *verb, struct verdict_options *v)
 {
 	const char *const paths[] = {[FILE_JSON] = v->json,
@@ -149,7 +161,7 @@ int verdict_prepare(const struct verb *verb, struct verdict_options *v)
 		return 2;
 	}
 	if ((v->suite && listed_check(verb, v->suite)) || read_inputs(verb, v) ||
-	    (v->explain && compile_explain(verb, v)))
+	    read_shapes(verb, v) || (v->explain && compile_explain(verb, v)))
 		return 2;
 	for (size_t i = 0; i < ARRAY_LENGTH(paths); i++)
 		if (file_open(verb, &v->files[i], paths[i])) {
@@ -246,13 +258,15 @@ static int apply_inputs(const struct verb *verb, const struct verdict_options *v
 	return e ? 2 : 0;
 }
 
-int verdict_analyze(const struct verb *verb, char *const *results, size_t count,
-		    struct analysis **out)
+int verdict_analyze(const struct verb *verb, struct verdict_options *v, char *const *results,
+		    size_t count, struct analysis **out)
 {
 	struct error err;
 
-	if (!analysis_run(out, results, count, isatty(STDERR_FILENO) ? show_progress : NULL, NULL,
-			  &err))
+	for (size_t i = 0; i < v->shapes.count; i++) /* a second analysis counts anew */
+		v->shapes.items[i].seen = v->shapes.items[i].fits = 0;
+	if (!analysis_run_shaped(out, results, count, v->shapes.count ? &v->shapes : NULL,
+				 isatty(STDERR_FILENO) ? show_progress : NULL, NULL, &err))
 		return 0;
 	log_error("%s: %s", verb->name, err.message);
 	return 2;
@@ -263,7 +277,7 @@ int verdict_report(const struct verb *verb, struct verdict_options *v, char *con
 {
 	struct analysis *a;
 
-	if (!verdict_analyze(verb, results, count, &a))
+	if (!verdict_analyze(verb, v, results, count, &a))
 		return verdict_finish(verb, v, a);
 	verdict_abandon(v);
 	return 2;

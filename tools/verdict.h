@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "analyze/analyze.h"
+#include "analyze/shape_rule.h"
 #include "tools/options.h"
 
 /* One report: "-" is standard output; a file appears under its name when it is whole. */
@@ -19,7 +20,9 @@ struct verdict_file {
 struct verdict_options {
 	const char *json, *markdown, *html, *explain;
 	const char *policy, *baseline, *write_baseline, *since, *suite;
-	uint64_t fail_on; /* 1 … 3 */
+	uint64_t fail_on;          /* 1 … 3 */
+	struct option_texts shape; /* --shape */
+	struct shape_rules shapes; /* compiled by verdict_prepare */
 	struct verdict_file files[4];
 	regex_t explained; /* compiled by verdict_prepare where explain is given */
 	bool explain_compiled;
@@ -41,6 +44,8 @@ struct verdict_options {
 	 "write it as one HTML page with pictures; - is standard output", &(v).html},              \
 	{OPTION_TEXT, "explain", 0, "REGEX",                                                       \
 	 "print the whole chain of evidence of the families it matches", &(v).explain},            \
+	{OPTION_TEXTS, "shape", 0, "KERNEL.ARG=MxN",                                               \
+	 "rows and columns of an output, e.g. matmul.c=500x300 or matmul.c=*x300", &(v).shape},     \
 	{OPTION_TEXT, "policy", 0, "FILE",                                                         \
 	 "take thresholds from FILE (docs/report.md)", &(v).policy},                               \
 	{OPTION_TEXT, "baseline", 0, "FILE",                                                       \
@@ -76,12 +81,12 @@ int verdict_report(const struct verb *verb, struct verdict_options *v, char *con
 
 /* Its first half: analysis of the results, with progress on a terminal. 0, or 2 after one line on
  * stderr; verdict_abandon stays to be called. */
-int verdict_analyze(const struct verb *verb, char *const *results, size_t count,
-		    struct analysis **out);
+int verdict_analyze(const struct verb *verb, struct verdict_options *v, char *const *results,
+		    size_t count, struct analysis **out);
 /* Its second half; frees the analysis. */
 int verdict_finish(const struct verb *verb, struct verdict_options *v, struct analysis *a);
 
-/* Removes what verdict_prepare opened. */
+/* Removes what verdict_prepare opened, frees what options hold. May be called again. */
 void verdict_abandon(struct verdict_options *v);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "analyze/phrase.h"
+#include "analyze/shape_rule.h"
 #include "analyze/timing.h"
 #include "lib/base.h"
 
@@ -282,8 +283,9 @@ static int put_worst(FILE *out, const struct family_verdict *f)
 	if (!c)
 		return 0;
 	if (o)
-		shape_infer(c->record, f->configs[f->worst_config].record->options,
-			    o->extent->size / dtype_bytes(o->dtype), &shape);
+		output_shape(c->result, f->record, c->record,
+			     f->configs[f->worst_config].record->options, o->extent, o->dtype,
+			     &shape);
 	e = put_launch(out, f, c, o, &shape);
 	if (!e)
 		e = put_chain(out, case_chain(c), &f->outcome);

@@ -166,6 +166,33 @@ def check_explain():
         expect(words in done.stderr, f"{args}: {done.stderr!r} lacks {words!r}")
 
 
+def check_shape():
+    """Rows and columns given by hand; the inference is shown."""
+    args = ("gpu.klab", "--explain", "^dropped_tail_k$")
+    expect("taken as 32 rows of 32 (flat" in analyze(*args, status=1).stdout, "no inference shown")
+    for rule, words in (("dropped_tail_k.out_ptr=16x64", "taken as 16 rows of 64 (--shape dropped"),
+                        ("dropped_tail_k.out_ptr=*x256", "taken as 4 rows of 256"),
+                        ("dropped_tail_k.out_ptr=11x100", "taken as 11 rows of 100")):
+        done = analyze(*args, "--shape", rule, status=1)
+        expect(words in done.stdout, f"--shape {rule}: {done.stdout}")
+    done = analyze(*args, "--shape", "dropped_tail_k.out_ptr=16x64", status=1)
+    expect("only in row 1 of 16, column 13 of 64" in " ".join(done.stdout.split()), done.stdout)
+    done = analyze("gpu.klab", "--shape", "dropped_tail_k.out_ptr=16x64", "--html", "-", status=1)
+    expect("16 × 64 (--shape dropped_tail_k.out_ptr=16x64)" in done.stdout, "HTML without --shape")
+    for rule, words in (("dropped_tail_k.out_ptr=16x63", "none of its 1 outputs"),
+                        ("dropped_tail_k.x_ptr=16x64", "no kernel of that name has such an output"),
+                        ("none.out_ptr=16x64", "no kernel of that name"),
+                        ("dropped_tail_k=16x64", "KERNEL.ARG=MxN"), ("k.a=16", "KERNEL.ARG=MxN"),
+                        ("k.a=0x64", "KERNEL.ARG=MxN"), ("k.a=16x0", "KERNEL.ARG=MxN"),
+                        ("k.a=16x64x1", "KERNEL.ARG=MxN"), ("k.=1x1", "KERNEL.ARG=MxN"),
+                        ("k.a=9999999999999999999x1", "KERNEL.ARG=MxN"),
+                        ("k.a=999999999999999999x999", "KERNEL.ARG=MxN")):
+        done = analyze("gpu.klab", "--shape", rule, "--json", "shape.json", status=2)
+        expect(words in done.stderr and rule in done.stderr and done.stderr.count("\n") == 1,
+               f"--shape {rule}: {done.stderr!r}")
+    expect(not os.path.exists("shape.json"), "a report in spite of a bad --shape")
+
+
 def write(path, data):
     with open(path, "w", encoding="utf-8") as f:
         json.dump(data, f)
@@ -315,7 +342,7 @@ def check_bad_input():
 with tempfile.TemporaryDirectory(prefix="kernelab-reports-") as temporary:
     subprocess.run([make_results, temporary], check=True)
     os.chdir(temporary)
-    for check in (check_table, check_colour, check_json, check_files, check_explain, check_policy,
+    for check in (check_table, check_colour, check_json, check_files, check_explain, check_shape, check_policy,
                   check_baseline, check_since, check_status,
                   check_bad_input):
         check()
