@@ -32,6 +32,7 @@ struct measurement {
 	struct regions *regions;
 	const struct launch_facts *f;
 	CUstream stream;
+	bool ahead; /* the memory is not yet what the launch will find */
 	const struct ptx_variant_entry *entry;
 	CUmodule module;
 	CUfunction function;
@@ -81,6 +82,8 @@ static bool find_variant(struct measurement *m)
 				 sizeof(m->regions->extents));
 	if (!m->module)
 		return false;
+	if (m->ahead && m->entry->careful)
+		return fail(m, "in a graph, and its addresses depend on memory");
 	r = real.cuModuleGetFunction(&m->function, m->module, m->f->kernel->entry);
 	return r == CUDA_SUCCESS ? true : failed(m, r, "its variant");
 }
@@ -371,10 +374,14 @@ static void add_limit(struct regions *regions, const char *limited)
 }
 
 /* One run of the variant over the regions as they are. Returns an address outside them, or 0. */
-static uint64_t measure(struct regions *regions, const struct launch_facts *f, CUstream stream)
+static uint64_t measure(struct regions *regions, const struct launch_facts *f, CUstream stream,
+			bool ahead)
 {
-	struct measurement m = {
-		.regions = regions, .f = f, .stream = stream, .why = regions->extents};
+	struct measurement m = {.regions = regions,
+				.f = f,
+				.stream = stream,
+				.ahead = ahead,
+				.why = regions->extents};
 
 	regions->measured = false;
 	*regions->extents = 0;
@@ -392,12 +399,13 @@ static uint64_t measure(struct regions *regions, const struct launch_facts *f, C
  * A launch that touches memory outside its regions got there by pointers in memory: those it read
  * are followed, and it is measured again with more regions, until it stays inside them.
  */
-static void measure_all(struct regions *regions, const struct launch_facts *f, CUstream stream)
+static void measure_all(struct regions *regions, const struct launch_facts *f, CUstream stream,
+			bool ahead)
 {
-	uint64_t outside = measure(regions, f, stream);
+	uint64_t outside = measure(regions, f, stream, ahead);
 	const char *limited = NULL;
 
-	for (unsigned round = 0; outside && round < ROUNDS_MAX; round++) {
+	for (unsigned round = 0; outside && !ahead && round < ROUNDS_MAX; round++) {
 		size_t before = regions->count;
 
 		if (regions_add(regions, outside, REGIONS_NO_PARAM) < 0)
@@ -406,7 +414,7 @@ static void measure_all(struct regions *regions, const struct launch_facts *f, C
 			break;
 		drop_ranges(regions);
 		regions_merge(regions);
-		outside = measure(regions, f, stream);
+		outside = measure(regions, f, stream, ahead);
 	}
 	if (regions->measured)
 		regions_drop_untouched(regions);
@@ -440,7 +448,8 @@ static const char *unmeasurable(const struct launch_facts *f)
 	return NULL;
 }
 
-void extents_measure(struct regions *regions, const struct launch_facts *f, CUstream stream)
+static void measure_locked(struct regions *regions, const struct launch_facts *f, CUstream stream,
+			   bool ahead)
 {
 	const char *why = unmeasurable(f);
 
@@ -453,11 +462,21 @@ void extents_measure(struct regions *regions, const struct launch_facts *f, CUst
 			 "another thread measured for %g seconds (KERNELAB_WAIT_BEFORE)",
 			 recorder_settings()->wait_before_s);
 	} else {
-		measure_all(regions, f, stream);
+		measure_all(regions, f, stream, ahead);
 		pthread_mutex_unlock(&lock);
 	}
+}
+
+void extents_measure(struct regions *regions, const struct launch_facts *f, CUstream stream)
+{
+	measure_locked(regions, f, stream, false);
 	if (!regions->measured && f->kernel->layout_known)
 		follow_all(regions, stream);
+}
+
+void extents_measure_ahead(struct regions *regions, const struct launch_facts *f, CUstream stream)
+{
+	measure_locked(regions, f, stream, true);
 }
 
 void extents_drop(struct image *image)

@@ -18,6 +18,12 @@
  */
 void extents_measure(struct regions *regions, const struct launch_facts *f, CUstream stream);
 
+/*
+ * The same for a launch that comes later, behind work that changes memory (in a graph): only where
+ * neither addresses nor branches depend on what memory holds, so that the extents are known now.
+ */
+void extents_measure_ahead(struct regions *regions, const struct launch_facts *f, CUstream stream);
+
 /* Unloads the image's variants: its last module goes. The program's context is current. */
 void extents_drop(struct image *image);
 

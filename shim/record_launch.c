@@ -132,7 +132,6 @@ int record_launch_regions(struct regions *regions, struct bundle_writer *w,
 	}
 	if (r >= 0)
 		regions_merge(regions);
-	snprintf(regions->extents, sizeof(regions->extents), "launched in a CUDA graph");
 	return r;
 }
 

@@ -71,6 +71,21 @@ static uint64_t parameter(const struct record_launch *l, size_t offset)
 	return value;
 }
 
+/* Of a region whose first chunk only was touched. */
+static void read_chunks(const struct bundle *b, const struct record_region *r, unsigned char *out)
+{
+	for (size_t i = 0; i < r->chunks.count; i++) {
+		uint64_t address;
+		uint32_t bytes;
+
+		chunk_range(r->base, r->size, i, &address, &bytes);
+		assert_int_equal(hash_is_zero(r->chunks.items[i]), i > 0);
+		if (!i)
+			assert_int_equal(bundle_read_chunk(b, r->chunks.items[0], out, bytes, NULL),
+					 0);
+	}
+}
+
 /* Contents of the allocation at `base`, before the launch or after it. */
 static void contents(const struct bundle *b, const struct record_launch *l, uint64_t base,
 		     bool after, unsigned char *out)
@@ -86,7 +101,11 @@ static void contents(const struct bundle *b, const struct record_launch *l, uint
 		if (r->base != base)
 			continue;
 		assert_int_equal(r->size, BYTES);
-		assert_int_equal(bundle_read_content(b, base, r->size, &r->chunks, out, NULL), 0);
+		if (l->measured)
+			read_chunks(b, r, out);
+		else
+			assert_int_equal(
+				bundle_read_content(b, base, r->size, &r->chunks, out, NULL), 0);
 		for (size_t j = 0; after && j < a->changes.count; j++) {
 			const struct record_change *c = &a->changes.items[j];
 			uint64_t address;
@@ -105,8 +124,9 @@ static void contents(const struct bundle *b, const struct record_launch *l, uint
 }
 
 /* Each kernel of the graph sees what the one before left, with the fill between them. */
-static void check_chain(const struct bundle *b)
+static void check_chain(const struct bundle *b, bool measured)
 {
+	size_t known = measured ? 20000 : BYTES; /* bytes, at least */
 	const struct record_launch *first = from_graph(b, 0), *second = from_graph(b, 1);
 	_cleanup_free_ unsigned char *x = malloc(BYTES), *now = malloc(BYTES);
 	uint64_t px, py;
@@ -118,8 +138,10 @@ static void check_chain(const struct bundle *b)
 	py = parameter(first, 8);
 	assert_int_equal(first->grid[0], 8);
 	assert_int_equal(second->grid[0], 9);
+	assert_int_equal(first->measured, measured);
+	assert_int_equal(second->measured, measured);
 	contents(b, first, py, false, now);
-	for (size_t i = 0; i < BYTES; i++)
+	for (size_t i = 0; i < known; i++)
 		assert_int_equal(now[i], 0xa5); /* before the first launch ever */
 	contents(b, first, py, true, now);
 	assert_int_not_equal(memcmp(now, now + 16000, 4096), 0);
@@ -130,22 +152,45 @@ static void check_chain(const struct bundle *b)
 		assert_int_equal(now[i], 0); /* by the fill */
 	contents(b, first, px, true, x);
 	contents(b, second, px, false, now);
-	assert_int_not_equal(memcmp(x, now, BYTES), 0); /* the kernel between wrote x */
-	assert_memory_equal(x + 16000, now + 16000, BYTES - 16000);
+	assert_int_not_equal(memcmp(x, now, known), 0); /* the kernel between wrote x */
+	assert_memory_equal(x + 16000, now + 16000, known - 16000);
 	contents(b, second, py, true, now);
 	assert_int_equal(now[18000], 0xa5);
+}
+
+static const char *const whole[] = {"KERNELAB_EXTENTS=off", NULL};
+
+/* 8 rows of 2000 bytes, and no chunk that holds none of them. */
+static void extents_of_each_kernel(void **state)
+{
+	struct bundle *b = capture("plain", NULL);
+	const struct record_launch *l;
+
+	check_chain(b, true);
+	l = from_graph(b, 0);
+	assert_null(l->extents);
+	assert_int_equal(l->regions.count, 2);
+	for (size_t i = 0; i < 2; i++) {
+		const struct record_region *r = &l->regions.items[i];
+		bool input = r->base == parameter(l, 0);
+
+		assert_int_equal(r->size, BYTES);
+		assert_int_equal(r->reads.count, input ? 2 : 0);
+		assert_int_equal(r->writes.count, input ? 0 : 2);
+		assert_int_equal((input ? r->reads : r->writes).items[1], 16000);
+	}
 }
 
 static void contents_around_each_kernel(void **state)
 {
 	const struct record_launch *first;
-	struct bundle *b = capture("plain", NULL);
+	struct bundle *b = capture("plain", whole);
 
 	/* Two classes: of the three kernels two are alike. One record each in capture, one after.
 	 */
 	assert_int_equal(b->launches.count, 4);
 	assert_int_equal(b->launches.items[0].flags, LAUNCH_IN_CAPTURE);
-	check_chain(b);
+	check_chain(b, false);
 	first = from_graph(b, 0);
 	assert_int_equal(first->seq, 4); /* behind three of the capture */
 	assert_int_equal(first->shared_bytes, 64);
@@ -155,12 +200,12 @@ static void contents_around_each_kernel(void **state)
 
 static void the_programs_graph_may_be_gone(void **state)
 {
-	check_chain(capture("destroyed", NULL));
+	check_chain(capture("destroyed", NULL), true);
 }
 
 static void a_failing_launch_in_capture_passes(void **state)
 {
-	check_chain(capture("in-capture", NULL));
+	check_chain(capture("in-capture", whole), false);
 }
 
 static void nothing_left_to_record(void **state)
@@ -252,6 +297,7 @@ static void no_data(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(extents_of_each_kernel, clean),
 		cmocka_unit_test_teardown(contents_around_each_kernel, clean),
 		cmocka_unit_test_teardown(the_programs_graph_may_be_gone, clean),
 		cmocka_unit_test_teardown(a_failing_launch_in_capture_passes, clean),

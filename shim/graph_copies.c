@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/* Copies around a kernel of a graph. */
+#include "shim/graph_copies.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base.h"
+#include "lib/pairs.h"
+#include "shim/hooks.h"
+
+#define ALIGNMENT     512u
+#define STAGING_BYTES (8u << 20) /* a whole number of chunks */
+#define EDGES_MAX     4096u
+#define RUNS_MAX      64u /* of a region and side; more are copied as one, with what lies between */
+
+_Static_assert(STAGING_BYTES % CHUNK_BYTES == 0, "pieces are whole chunks");
+
+void graph_copies_free(struct graph_copies *c)
+{
+	free(c->items);
+	*c = (struct graph_copies){0};
+}
+
+/* ---- planning ---- */
+
+/* The bytes of a copy, and where they begin. */
+static uint64_t copy_bytes(const struct graph_copy *c, const struct record_region *r,
+			   uint64_t *start)
+{
+	uint64_t last;
+	uint32_t bytes;
+
+	chunk_range(r->base, r->size, c->first, start, &bytes);
+	chunk_range(r->base, r->size, c->end - 1, &last, &bytes);
+	return last + bytes - *start;
+}
+
+static bool wanted(const struct regions *regions, const struct record_region *r, uint64_t chunk,
+		   bool after)
+{
+	uint64_t address;
+	uint32_t bytes;
+
+	if (!regions->measured)
+		return true;
+	chunk_range(r->base, r->size, chunk, &address, &bytes);
+	return pairs_touch(&r->writes, address - r->base, bytes) ||
+	       (!after && pairs_touch(&r->reads, address - r->base, bytes));
+}
+
+static int add_run(struct graph_copies *c, uint32_t region, bool after, uint64_t first,
+		   uint64_t end)
+{
+	int r = array_reserve(&c->items, c->count, &c->capacity, sizeof(*c->items));
+
+	if (r >= 0)
+		c->items[c->count++] = (struct graph_copy){region, after, first, end, 0};
+	return r;
+}
+
+/* The runs of chunks of one region and side. */
+static int plan_side(struct graph_copies *c, const struct regions *regions, uint32_t index,
+		     bool after)
+{
+	const struct record_region *region = &regions->items[index];
+	uint64_t n = chunk_count(region->base, region->size), i = 0;
+	size_t before = c->count;
+	int r = 0;
+
+	while (r >= 0 && i < n) {
+		uint64_t first = i;
+
+		while (i < n && wanted(regions, region, i, after))
+			i++;
+		if (i > first)
+			r = add_run(c, index, after, first, i);
+		else
+			i++;
+	}
+	if (r >= 0 && c->count - before > RUNS_MAX) {
+		c->items[before].end = c->items[c->count - 1].end;
+		c->count = before + 1;
+	}
+	return r;
+}
+
+/* Bytes of the copies from `from` on. */
+static uint64_t bytes_from(const struct graph_copies *c, const struct record_region *region,
+			   size_t from)
+{
+	uint64_t sum = 0, start;
+
+	for (size_t i = from; i < c->count; i++)
+		sum += copy_bytes(&c->items[i], region, &start);
+	return sum;
+}
+
+static int plan_all(struct graph_copies *c, struct regions *regions, uint64_t max_bytes,
+		    bool *partial)
+{
+	for (int after = 0; after < 2; after++) {
+		for (size_t i = 0; i < regions->count; i++) {
+			struct record_region *region = &regions->items[i];
+			size_t before = c->count;
+			int r = region->note ? 0 : plan_side(c, regions, (uint32_t)i, after);
+
+			if (r < 0)
+				return r;
+			if (bytes_from(c, region, before) <= max_bytes)
+				continue;
+			c->count = before;
+			region->note = text_format(
+				"no contents: larger than KERNELAB_MAX_REGION, %llu bytes",
+				(unsigned long long)max_bytes);
+			*partial = true;
+		}
+	}
+	return 0;
+}
+
+int graph_copies_plan(struct graph_copies *c, struct regions *regions, uint64_t max_bytes,
+		      bool *partial)
+{
+	int r = plan_all(c, regions, max_bytes, partial);
+
+	for (size_t i = 0; r >= 0 && i < c->count; i++) {
+		uint64_t start;
+		uint64_t bytes =
+			copy_bytes(&c->items[i], &regions->items[c->items[i].region], &start);
+
+		c->items[i].at = c->bytes;
+		c->bytes += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+	}
+	return r;
+}
+
+/* ---- nodes ---- */
+
+/* UNIFIED: the source may be memory of the host, or managed. */
+static CUresult add_copy(CUgraph graph, CUgraphNode *node, const CUgraphNode *needs, size_t count,
+			 uint64_t to, uint64_t from, uint64_t bytes, CUcontext context)
+{
+	CUDA_MEMCPY3D copy = {
+		.srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+		.srcDevice = from,
+		.srcPitch = bytes,
+		.srcHeight = 1,
+		.dstMemoryType = CU_MEMORYTYPE_DEVICE,
+		.dstDevice = to,
+		.dstPitch = bytes,
+		.dstHeight = 1,
+		.WidthInBytes = bytes,
+		.Height = 1,
+		.Depth = 1,
+	};
+
+	return real.cuGraphAddMemcpyNode(node, graph, needs, count, &copy, context);
+}
+
+/* The nodes on one side of a node. NULL edge data: an edge that has some is an error. */
+static CUresult neighbours(CUgraphNode node, bool before, CUgraphNode *out, size_t *count)
+{
+	CUresult r;
+
+	*count = 0;
+	r = before ? real.cuGraphNodeGetDependencies_v2(node, NULL, NULL, count)
+		   : real.cuGraphNodeGetDependentNodes_v2(node, NULL, NULL, count);
+	if (r != CUDA_SUCCESS || !*count)
+		return r;
+	if (*count > EDGES_MAX)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	return before ? real.cuGraphNodeGetDependencies_v2(node, out, NULL, count)
+		      : real.cuGraphNodeGetDependentNodes_v2(node, out, NULL, count);
+}
+
+static CUresult add_side(const struct graph_copies *c, const struct regions *regions, CUgraph graph,
+			 CUgraphNode kernel, bool after, CUdeviceptr buffer, CUcontext context)
+{
+	CUgraphNode around[EDGES_MAX], copy;
+	size_t count;
+	CUresult r = neighbours(kernel, !after, around, &count);
+
+	for (size_t i = 0; r == CUDA_SUCCESS && i < c->count; i++) {
+		const struct graph_copy *x = &c->items[i];
+		uint64_t start, bytes = copy_bytes(x, &regions->items[x->region], &start);
+
+		if (x->after != after)
+			continue;
+		r = after ? add_copy(graph, &copy, &kernel, 1, buffer + x->at, start, bytes,
+				     context)
+			  : add_copy(graph, &copy, around, count, buffer + x->at, start, bytes,
+				     context);
+		if (r == CUDA_SUCCESS && !after)
+			r = real.cuGraphAddDependencies_v2(graph, &copy, &kernel, NULL, 1);
+		for (size_t j = 0; r == CUDA_SUCCESS && after && j < count; j++)
+			r = real.cuGraphAddDependencies_v2(graph, &copy, &around[j], NULL, 1);
+	}
+	return r;
+}
+
+CUresult graph_copies_add(const struct graph_copies *c, const struct regions *regions,
+			  CUgraph graph, CUgraphNode kernel, CUdeviceptr buffer, CUcontext context)
+{
+	CUresult r = add_side(c, regions, graph, kernel, false, buffer, context);
+
+	return r == CUDA_SUCCESS ? add_side(c, regions, graph, kernel, true, buffer, context) : r;
+}
+
+CUresult graph_put_before(CUgraph graph, CUgraphNode node, CUgraphNode kernel)
+{
+	CUgraphNode around[EDGES_MAX];
+	size_t count;
+	CUresult r = neighbours(kernel, true, around, &count);
+
+	for (size_t j = 0; r == CUDA_SUCCESS && j < count; j++)
+		r = real.cuGraphAddDependencies_v2(graph, &around[j], &node, NULL, 1);
+	return r == CUDA_SUCCESS ? real.cuGraphAddDependencies_v2(graph, &node, &kernel, NULL, 1)
+				 : r;
+}
+
+/* ---- reading ---- */
+
+struct reading {
+	struct bundle_writer *w;
+	struct regions *regions;
+	CUdeviceptr buffer;
+	CUstream stream;
+	char *staging;
+	struct record_change *changes;
+	size_t count, capacity;
+};
+
+static int put_chunk(struct reading *d, const struct graph_copy *x, uint64_t index,
+		     const char *data, uint32_t bytes)
+{
+	struct hash128 *key = &d->regions->items[x->region].chunks.items[index];
+	struct record_change change = {.region = x->region, .chunk = index};
+	int r;
+
+	if (!x->after)
+		return bundle_put_chunk(d->w, data, bytes, key);
+	if (hash_equal(hash_bytes(data, bytes), *key))
+		return 0;
+	r = bundle_put_chunk(d->w, data, bytes, &change.key);
+	if (r >= 0)
+		r = array_reserve(&d->changes, d->count, &d->capacity, sizeof(*d->changes));
+	if (r >= 0)
+		d->changes[d->count++] = change;
+	return r;
+}
+
+static int read_copy(struct reading *d, const struct graph_copy *x, CUresult *result)
+{
+	const struct record_region *region = &d->regions->items[x->region];
+	uint64_t start, index = x->first;
+	int r = 0;
+
+	copy_bytes(x, region, &start);
+	while (r >= 0 && index < x->end) {
+		uint64_t first = index, from, address;
+		uint32_t bytes, fetched = 0;
+
+		chunk_range(region->base, region->size, first, &from, &bytes);
+		while (index < x->end && fetched + CHUNK_BYTES <= STAGING_BYTES) {
+			chunk_range(region->base, region->size, index++, &address, &bytes);
+			fetched += bytes;
+		}
+		*result = real.cuMemcpyDtoHAsync_v2(d->staging, d->buffer + x->at + (from - start),
+						    fetched, d->stream);
+		if (*result == CUDA_SUCCESS)
+			*result = real.cuStreamSynchronize(d->stream);
+		if (*result != CUDA_SUCCESS)
+			return 0;
+		for (uint64_t i = first; r >= 0 && i < index; i++) {
+			chunk_range(region->base, region->size, i, &address, &bytes);
+			r = put_chunk(d, x, i, d->staging + (address - from), bytes);
+		}
+	}
+	return r;
+}
+
+/* Keys of a region; those of chunks that are not copied stay zero. */
+static int make_keys(struct record_region *region)
+{
+	uint64_t n = chunk_count(region->base, region->size);
+
+	region->chunks.items = calloc(n + 1, sizeof(*region->chunks.items));
+	region->chunks.count = region->chunks.items ? n : 0;
+	return region->chunks.items ? 0 : -ENOMEM;
+}
+
+static void drop_keys(struct regions *regions)
+{
+	for (size_t i = 0; i < regions->count; i++) {
+		free(regions->items[i].chunks.items);
+		regions->items[i].chunks = (struct hashes){0};
+	}
+}
+
+int graph_copies_store(const struct graph_copies *c, struct regions *regions,
+		       struct bundle_writer *w, CUdeviceptr buffer, CUstream stream,
+		       struct record_change **changes, size_t *count, CUresult *result)
+{
+	_cleanup_free_ char *staging = malloc(STAGING_BYTES);
+	struct reading d = {
+		.w = w, .regions = regions, .buffer = buffer, .stream = stream, .staging = staging};
+	int r = staging ? 0 : -ENOMEM;
+
+	*result = CUDA_SUCCESS;
+	for (size_t i = 0; r >= 0 && i < regions->count; i++)
+		r = regions->items[i].note ? 0 : make_keys(&regions->items[i]);
+	for (size_t i = 0; r >= 0 && *result == CUDA_SUCCESS && i < c->count; i++)
+		r = read_copy(&d, &c->items[i], result);
+	if (*result != CUDA_SUCCESS)
+		drop_keys(regions);
+	*changes = d.changes;
+	*count = *result == CUDA_SUCCESS ? d.count : 0;
+	return r;
+}
