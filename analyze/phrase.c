@@ -204,6 +204,14 @@ char *phrase_side(char *out, const struct record_side *s)
 	return phrase_clean(out);
 }
 
+const char *phrase_made_by(const struct record_side *s)
+{
+	for (size_t i = 0; i < s->facts.count; i++)
+		if (s->facts.items[i].name && !strcmp(s->facts.items[i].name, "compiler.command"))
+			return s->facts.items[i].value;
+	return NULL;
+}
+
 char *phrase_counts(char *out, const struct analysis *a)
 {
 	char more[96] = "", accepted[64] = "";

@@ -27,6 +27,11 @@ char *phrase_figures(char *out, const struct family_verdict *f);
 char *phrase_place(char *out, const struct family_verdict *f);
 /* "triton 3.6.0, commit unspecified (recorded)" */
 char *phrase_side(char *out, const struct record_side *s);
+/*
+ * Not written into a buffer: what was run to make the side's images and which stages that covers;
+ * NULL where they are recorded ones. Belongs to the side.
+ */
+const char *phrase_made_by(const struct record_side *s);
 /* Number of the rule, with a * where a baseline accepts the verdict. */
 char *phrase_rule(char *out, const struct family_verdict *f);
 /* "3 suspicious (1 unproven), 2 small, 41 bitwise, of 46 families" */

@@ -17,6 +17,11 @@ static int put_side(FILE *out, const struct analysis *a, uint32_t side)
 
 	fprintf(out, "<dt>%s<dd>", side_name(side));
 	e = html_text(out, phrase_side(text, a->sides[side]));
+	if (!e && phrase_made_by(a->sides[side])) {
+		fputs("<br>", out);
+		snprintf(text, sizeof(text), "%s", phrase_made_by(a->sides[side]));
+		e = html_text(out, phrase_clean(text));
+	}
 	fputc('\n', out);
 	return e;
 }

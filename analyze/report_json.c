@@ -418,6 +418,7 @@ static json_t *side_object(struct writer *w, const struct record_side *s)
 	put(w, object, "version", text(text_or_unspecified(s->version)));
 	put(w, object, "commit", text(text_or_unspecified(s->commit)));
 	put(w, object, "how", text(s->how));
+	put(w, object, "made_by", text_or_null(phrase_made_by(s)));
 	return object;
 }
 

@@ -52,6 +52,11 @@ static void put_head(FILE *out, const struct analysis *a)
 	for (uint32_t s = 0; s < SIDE_COUNT; s++) {
 		fprintf(out, "- **%s**: ", side_name(s));
 		put_text(out, phrase_side(text, a->sides[s]));
+		if (phrase_made_by(a->sides[s])) {
+			snprintf(text, sizeof(text), "%s", phrase_made_by(a->sides[s]));
+			fputs("; ", out);
+			put_text(out, phrase_clean(text));
+		}
 		fputc('\n', out);
 	}
 	snprintf(text, sizeof(text), "replayed on %.200s%s%.300s", a->device, a->mark ? "; " : "",

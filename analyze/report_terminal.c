@@ -66,6 +66,11 @@ static void put_head(const struct terminal *t, const struct analysis *a)
 		snprintf(line, sizeof(line), "%s: %s", side_name(s),
 			 phrase_side(text, a->sides[s]));
 		lines_wrap(t->out, 0, line);
+		if (phrase_made_by(a->sides[s])) {
+			snprintf(line, sizeof(line), "%.*s", PHRASE_BYTES,
+				 phrase_made_by(a->sides[s]));
+			lines_wrap(t->out, 2, phrase_clean(line));
+		}
 	}
 	snprintf(text, sizeof(text), "Replayed on %.200s", a->device);
 	fprintf(t->out, "%s\n", phrase_clean(text));

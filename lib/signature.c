@@ -277,6 +277,11 @@ void signature_free(struct signature *s)
 	free(s);
 }
 
+bool signature_has_names(const struct signature *s)
+{
+	return s && s->arg_count && strcmp(s->args[0].name, "arg0") != 0;
+}
+
 bool signature_is_descriptor(const char *type)
 {
 	return !strncmp(type, "!tt.tensordesc<", strlen("!tt.tensordesc<"));

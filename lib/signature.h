@@ -34,6 +34,10 @@ void signature_free(struct signature *s);
  */
 bool signature_readable(const char *text, size_t size);
 
+/* False where they are arg0, arg1 …: Triton before 3.5 does not keep the names of arguments. NULL:
+ * false. */
+bool signature_has_names(const struct signature *s);
+
 /* Bytes of a kernel parameter of that IR type: 8 for pointers, 128 for !tt.tensordesc; 0 unknown.
  */
 uint32_t signature_type_bytes(const char *type);

@@ -95,7 +95,7 @@ static int64_t find_arg(const struct suite_member *base, const struct suite_memb
 {
 	const struct signature *s = base->triton->signature;
 
-	if (arg->name && *arg->name) {
+	if (signature_has_names(s) && signature_has_names(target->triton->signature)) {
 		size_t skip = same_name_before(target->triton->signature, index);
 
 		for (size_t i = 0; i < s->arg_count; i++)
@@ -103,7 +103,7 @@ static int64_t find_arg(const struct suite_member *base, const struct suite_memb
 				return text_equal(s->args[i].type, arg->type) ? (int64_t)i : -1;
 		return -1;
 	}
-	/* Nameless (old Triton): by position, where the lists are equally long. */
+	/* One without names (Triton before 3.5): by position, where the lists are equally long. */
 	if (s->arg_count == target->triton->signature->arg_count &&
 	    text_equal(s->args[index].type, arg->type))
 		return (int64_t)index;

@@ -140,12 +140,27 @@ static bool has_exact(const struct suite *other, const struct suite_family *f,
 	return same && suite_config(same, c->key);
 }
 
+/* What the Python glue noted of a config's constexprs; zero where it noted nothing. */
+static struct hash128 constexprs(const struct suite_config *c)
+{
+	return c->members[0].note ? c->members[0].note->values : (struct hash128){0};
+}
+
+/* Constexprs that leave no block shape (GROUP_M) tell configs apart, where both sides have notes.
+ */
+static bool other_constexprs(const struct suite_config *x, const struct suite_config *y)
+{
+	struct hash128 a = constexprs(x), b = constexprs(y);
+
+	return !hash_is_zero(a) && !hash_is_zero(b) && !hash_equal(a, b);
+}
+
 /*
- * Configs of that entry name and loose key which the other suite does not have exactly; *first gets
- * the first.
+ * Configs of that entry name which have the loose key of `wanted`, no other constexprs, and which
+ * the other suite does not have exactly; *first gets the first.
  */
 static size_t count_loose(const struct suite *s, const struct suite *other, const char *name,
-			  struct hash128 loose, const struct suite_config **first)
+			  const struct suite_config *wanted, const struct suite_config **first)
 {
 	size_t n = 0;
 
@@ -155,7 +170,8 @@ static size_t count_loose(const struct suite *s, const struct suite *other, cons
 		for (size_t j = 0; !strcmp(f->name, name) && j < f->config_count; j++) {
 			const struct suite_config *c = &f->configs[j];
 
-			if (!hash_equal(c->loose, loose) || has_exact(other, f, c))
+			if (!hash_equal(c->loose, wanted->loose) || other_constexprs(c, wanted) ||
+			    has_exact(other, f, c))
 				continue;
 			if (!n++)
 				*first = c;
@@ -180,10 +196,10 @@ static const struct suite_config *find_loose(struct partner *out, const struct s
 
 	if (hash_is_zero(k->config->loose))
 		return NULL;
-	there = count_loose(side, k->suite, k->family->name, k->config->loose, &found);
+	there = count_loose(side, k->suite, k->family->name, k->config, &found);
 	if (!there)
 		return NULL;
-	here = count_loose(k->suite, side, k->family->name, k->config->loose, &own);
+	here = count_loose(k->suite, side, k->family->name, k->config, &own);
 	if (here == 1 && there == 1)
 		return found;
 	out->reason = ambiguous(out,

@@ -27,7 +27,10 @@ struct recompiler {
 	struct command commands[MAX_WORKERS];
 	char numbers[MAX_WORKERS][3][NUMBER_MAX];
 	char *logs[MAX_WORKERS];
-	size_t from_ttir; /* images without .source */
+	size_t from_ttir;  /* images without .source */
+	size_t with_notes; /* images whose Python source the glue noted */
+	size_t frontend;   /* of which the frontend made the IR */
+	char *refused;     /* why it did not make the first other one; NULL */
 };
 
 static int no_memory(const struct recompiler *c, struct error *err)
@@ -84,6 +87,25 @@ static char *options_of(const char *text, size_t size, const struct suite_member
 	return out;
 }
 
+/* The Python glue's note, where it has one: then the frontend can run too. */
+static int put_note(struct recompiler *c, size_t index, struct error *err)
+{
+	const struct suite_member *m = c->remake.images[index].member;
+	const struct bundle *b = source_bundle(c->remake.request->base, m);
+	const struct record_file *note = m->note ? bundle_file(b, m->image->id, NOTE_SUFFIX) : NULL;
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	int rc;
+
+	if (!note)
+		return 0;
+	rc = bundle_read_file(b, note, &text, &size, err);
+	if (rc)
+		return rc;
+	c->with_notes++;
+	return remake_put(&c->remake, index, ".in" NOTE_SUFFIX, text, size, err);
+}
+
 static int put_inputs(struct recompiler *c, size_t index, const struct record_file *ir,
 		      const struct record_file *json, struct error *err)
 {
@@ -100,6 +122,9 @@ static int put_inputs(struct recompiler *c, size_t index, const struct record_fi
 	options = options_of(text, size, m, strstr(ir->name, ".ttir") != NULL);
 	if (!options)
 		return no_memory(c, err);
+	rc = put_note(c, index, err);
+	if (rc)
+		return rc;
 	rc = remake_put(&c->remake, index, ".in.json", options, strlen(options), err);
 	return rc ? rc : remake_put(&c->remake, index, ".in.mlir", ir_text, ir_size, err);
 }
@@ -160,6 +185,24 @@ static int run(struct recompiler *c, struct error *err)
 	return rc;
 }
 
+/* Did the frontend run for image `index`? */
+static int judge_frontend(struct recompiler *c, size_t index, struct error *err)
+{
+	_cleanup_free_ char *path = remake_path(&c->remake, index, ".frontend"), *said = NULL;
+	size_t size = 0;
+
+	if (!path)
+		return no_memory(c, err);
+	if (file_read_all(path, ERROR_BYTES, &said, &size))
+		return 0; /* there was no note, or its process ended before */
+	if (!strcmp(said, "ran"))
+		c->frontend++;
+	else if (!c->refused)
+		c->refused = text_format("%s: %.*s", c->remake.images[index].member->entry,
+					 REASON_MAX, said);
+	return 0;
+}
+
 /* Why image `index` is not there, if it is not. */
 static int judge(struct recompiler *c, size_t index, struct error *err)
 {
@@ -179,16 +222,36 @@ static int judge(struct recompiler *c, size_t index, struct error *err)
 	return image->failure ? 0 : no_memory(c, err);
 }
 
+/* Which stages ran, for people. */
+static char *stages_text(const struct recompiler *c)
+{
+	const char *ttir = c->from_ttir
+				   ? "; nor is make_ttir run where only .ttir was recorded and the "
+				     "frontend was not run"
+				   : "";
+
+	if (!c->with_notes)
+		return text_format("recompile.py: make_ttir and all later stages on the recorded "
+				   ".source; the Python frontend (source text to first IR) is not "
+				   "run, as the Python glue noted no source%s",
+				   ttir);
+	if (c->frontend == c->remake.count)
+		return text_format("recompile.py: all stages from the recorded Python source on");
+	return text_format("recompile.py: all stages from the recorded Python source on for %zu of "
+			   "%zu images, for the others from make_ttir on, on the recorded "
+			   ".source%s%s%s%s",
+			   c->frontend, c->remake.count,
+			   c->refused ? " (the frontend refused " : "",
+			   c->refused ? c->refused : "", c->refused ? ")" : "", ttir);
+}
+
 static int write_bundle(struct recompiler *c, const char *path, struct error *err)
 {
 	const char *ptxas = about(c, "ptxas_version");
 	_cleanup_free_ char *version =
 		text_format("triton %s%s%s", about(c, "version"), *ptxas ? ", ptxas " : "", ptxas);
 	_cleanup_free_ char *how = text_format("asked of %s (%s)", c->python, about(c, "package"));
-	_cleanup_free_ char *command = text_format(
-		"recompile.py: make_ttir and all later stages on the recorded .source; the Python "
-		"frontend (source text to first IR) is not run%s",
-		c->from_ttir ? "; nor is make_ttir where only .ttir was recorded" : "");
+	_cleanup_free_ char *command = stages_text(c);
 	_cleanup_free_ char *ptxas_how = text_format("%s --version", about(c, "ptxas"));
 
 	if (!version || !how || !command || !ptxas_how)
@@ -215,6 +278,8 @@ static int compile(struct recompiler *c, const char *path, struct error *err)
 		rc = run(c, err);
 	for (size_t i = 0; !rc && i < c->remake.count; i++)
 		rc = judge(c, i, err);
+	for (size_t i = 0; !rc && i < c->remake.count; i++)
+		rc = judge_frontend(c, i, err);
 	return rc ? rc : write_bundle(c, path, err);
 }
 
@@ -239,6 +304,7 @@ int recompile(const char *path, const char *folder, const struct source_request 
 		free(c->logs[i]);
 	json_decref(c->about);
 	free(c->script);
+	free(c->refused);
 	free(c);
 	return rc;
 }

@@ -3,10 +3,12 @@
 
 recompile.py about FOLDER                    writes about.json: version, commit, ptxas
 recompile.py compile FOLDER FIRST STEP END   for N in range(FIRST, END, STEP): N.in.mlir and
-    N.in.json (metadata; its num_warps is the config's) to N.json, N.ttgir, N.ptx, N.cubin, or N.error
+    N.in.json (metadata; its num_warps is the config's) to N.json, N.ttir, N.ttgir, N.ptx, N.cubin, or
+    N.error. With N.in.glue, the Python glue's note: from its source text, then N.source too
 
-All stages of that Triton run from make_ttir on; its Python frontend does not. Each N is compiled in
-a process of its own, for MLIR ends the process where an assertion fails.
+Where there is a note all stages of that Triton run, its Python frontend first; N.frontend says "ran", or
+why not. Without one, or where the frontend refuses it, they run from make_ttir on. Each N is compiled
+in a process of its own, for MLIR ends the process where an assertion fails.
 """
 import inspect
 import json
@@ -19,6 +21,8 @@ import sys
 COMPUTED = {"arch", "backend_name", "supported_fp8_dtypes", "deprecated_fp8_dot_operand_dtypes",
             "allowed_dot_input_precisions", "max_num_imprecise_acc_default", "cluster_dims",
             "extern_libs", "warp_size", "ir_override"}
+
+KEPT = ("ttir", "ttgir", "ptx", "cubin")
 
 
 def hashable(value):
@@ -77,6 +81,32 @@ def add_stages(backend, stages, options, gluon):
     backend.add_stages(stages, options, Language.GLUON if gluon else Language.TRITON)
 
 
+def first_ir(base, target, options, backend, context):
+    """(module, whether the frontend made it)"""
+    from triton._C.libtriton import ir
+    if os.path.exists(base + ".in.glue"):
+        try:
+            import recompile_frontend
+            with open(base + ".in.glue", encoding="utf-8") as f:
+                module = recompile_frontend.make_ir(json.load(f), target, options, backend, context)
+            text = str(module)
+            said = "ran"
+        except Exception as e:  # whatever a compiler throws
+            said = f"{type(e).__name__}: {e}"
+        write(base + ".frontend", " ".join(said.split())[:1000])
+        if said == "ran":
+            write(base + ".source", text)
+            return module, True
+    module = ir.parse_mlir_module(base + ".in.mlir", context)
+    module.context = context
+    return module, False
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+
+
 def compile_one(base):
     import triton
     from triton._C.libtriton import ir
@@ -96,20 +126,19 @@ def compile_one(base):
     context = ir.context()
     ir.load_dialects(context)
     backend.load_dialects(context)
-    module = ir.parse_mlir_module(base + ".in.mlir", context)
-    module.context = context
+    module, fresh = first_ir(base, target, options, backend, context)
     with open(base + ".in.mlir", encoding="utf-8") as f:
         text = f.read()
     metadata = {"hash": old.get("hash", ""), "target": target, **options.__dict__}
     metadata["triton_version"] = triton.__version__
     stages = {}
     add_stages(backend, stages, options, "ttg.num-warps" in text)
-    done_already = {"ttir"} if old.get("kernelab_from_ttir") else set()
+    done_already = {"ttir"} if old.get("kernelab_from_ttir") and not fresh else set()
     for name, stage in stages.items():
         if name in done_already:
             continue
         module = stage(module, metadata)
-        if name in ("ttgir", "ptx", "cubin"):
+        if name in KEPT:
             # Whole, or not there at all.
             with open(f"{base}.{name}.part", "wb") as f:
                 f.write(module if isinstance(module, bytes) else str(module).encode())
@@ -118,13 +147,12 @@ def compile_one(base):
         raise ValueError("its TMA descriptors are laid out otherwise than the recorded ones")
     with open(base + ".json", "w", encoding="utf-8") as f:
         json.dump(metadata, f, default=vars)
-    for name in "ttgir", "ptx", "cubin":
+    for name in [name for name in KEPT if os.path.exists(f"{base}.{name}.part")]:
         os.rename(f"{base}.{name}.part", f"{base}.{name}")
 
 
 def note(base, text):
-    with open(base + ".error", "w", encoding="utf-8") as f:
-        f.write(" ".join(text.split())[:2000])
+    write(base + ".error", " ".join(text.split())[:2000])
 
 
 def compile_in_child(base):

@@ -150,12 +150,6 @@ static int keyed_compare(const void *a, const void *b)
 	return r;
 }
 
-/* Triton before 3.5 does not keep the names of arguments: they are arg0, arg1 … */
-static bool has_names(const struct signature *sig)
-{
-	return sig && sig->arg_count && strcmp(sig->args[0].name, "arg0") != 0;
-}
-
 /* What a member of a family knows of it; the first one counts, but for better names. */
 static void fill_family(struct suite_family *f, const struct keyed *k, bool first)
 {
@@ -171,7 +165,8 @@ static void fill_family(struct suite_family *f, const struct keyed *k, bool firs
 		f->line = sig ? sig->source_line : 0;
 		f->metadata = m->triton;
 	}
-	if (first || (has_names(sig) && f->arg_count && !strcmp(f->args[0].name, "arg0"))) {
+	if (first ||
+	    (signature_has_names(sig) && f->arg_count && !strcmp(f->args[0].name, "arg0"))) {
 		f->args = sig ? sig->args : NULL;
 		f->arg_count = sig ? sig->arg_count : 0;
 	}

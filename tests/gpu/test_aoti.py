@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 kernelab = os.path.abspath(sys.argv[1])
 program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "aoti.py")
@@ -20,7 +21,9 @@ problems = []
 
 
 def run(*command, statuses=(0,), **environment):
+    start = time.monotonic()
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
+    print(f"{time.monotonic() - start:.1f} s", *map(os.path.basename, command), flush=True)
     if done.returncode not in statuses:
         problems.append(f"{' '.join(command)}: status {done.returncode}: {done.stdout[-2000:]}{done.stderr[-3000:]}")
     return done

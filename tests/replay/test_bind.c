@@ -113,6 +113,34 @@ static void binds_by_name_and_type(void **state)
 	bound_free(&b);
 }
 
+/* Triton before 3.5 calls them arg0, arg1 …: then the position tells, on either side. */
+static void binds_nameless_by_position(void **state)
+{
+	static struct record_arg nameless[] = {
+		{.name = "arg0", .type = "!tt.ptr<f32>", .dtype = DTYPE_F32, .pointer = true},
+		{.name = "arg1", .type = "!tt.ptr<bf16>", .dtype = DTYPE_BF16, .pointer = true},
+		{.name = "arg2", .type = "i32", .dtype = DTYPE_I32},
+	};
+	static struct signature without = {.entry = "k", .args = nameless, .arg_count = 3};
+	static struct record_param layout[] = {{0, 8}, {8, 8}, {16, 4}, {24, 8}, {32, 8}};
+	struct bound b;
+	struct error err;
+
+	new_triton.signature = &without;
+	new_kernel.params.items = layout;
+	assert_int_equal(bound_make(&b, NULL, &launch, &old_member, &new_member, NULL, &err), 0);
+	assert_int_equal(word(&b, 0, 8), 0x10100);
+	assert_int_equal(word(&b, 8, 8), 0x12000);
+	assert_int_equal(word(&b, 16, 4), 781);
+	bound_free(&b);
+	/* Another order has other types at the positions: that is refused. */
+	new_triton.signature = &new_signature;
+	old_triton.signature = &without;
+	new_kernel.params.items = new_layout;
+	assert_int_equal(bound_make(&b, NULL, &launch, &old_member, &new_member, NULL, &err),
+			 -EINVAL);
+}
+
 static void takes_geometry_from_own_launches(void **state)
 {
 	uint32_t cluster[3] = {4, 1, 1};
@@ -272,6 +300,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(binds_by_name_and_type, setup),
+		cmocka_unit_test_setup(binds_nameless_by_position, setup),
 		cmocka_unit_test_setup(takes_geometry_from_own_launches, setup),
 		cmocka_unit_test_setup(the_recorded_image_is_bound_as_recorded, setup),
 		cmocka_unit_test_setup(says_what_does_not_fit, setup),

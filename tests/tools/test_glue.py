@@ -85,7 +85,59 @@ def check_children(python, top):
     expect(images(suite(out)["scale_k"])[0]["constexprs"] == {"BLOCK": 128, "ACT": "clamp"}, "a worker's note")
 
 
-for test_python in os.environ.get("KERNELAB_TEST_PYTHON", sys.executable).split(":"):
+def replay(a, b, result):
+    """The verdict, and the facts of side B."""
+    done = subprocess.run([kernelab, "diff", a, "--b", b, "-o", result, "--device", "soft", "--json", result + ".json"],
+                          capture_output=True, text=True)
+    if done.returncode not in (0, 1):
+        problems.append(f"{a} against {b}: {done.stderr}")
+        return None
+    return json.load(open(result + ".json", encoding="utf-8"))
+
+
+def configs(verdict):
+    return [c for family in verdict["families"] for c in family["configs"]]
+
+
+def check_frontend(python, top, other):
+    """Compiled anew from the noted source: the same by the same Triton, and tested with another one."""
+    out = os.path.join(top, "out")
+    same = replay(out, "triton:" + python, os.path.join(top, "same.klab"))
+    command = same["sides"]["B"]["made_by"]
+    expect("all stages from the recorded Python source on" in command and " of " not in command, command)
+    for config in configs(same):
+        expect(config["pairing"] == "exact" and config["same_ptx"], f"not the same: {config}")
+    if other:
+        found = replay(out, "triton:" + other, os.path.join(top, "other.klab"))
+        expect(all(c["cases"] and not c["unproven"] or c["same_ptx"] for c in configs(found)), f"{other} from source: {found['families']}")
+
+
+def check_pairs(python, top):
+    """GROUP leaves no trace in the block shapes; Gluon is not compiled from source."""
+    out, result = os.path.join(top, "pairs"), os.path.join(top, "pairs.klab")
+    done = capture(python, out, "jit_pairs.py")
+    gluon = done.stdout.count("\n") == 2
+    same = replay(out, "triton:" + python, result)
+    command = same["sides"]["B"]["made_by"]
+    expect(("3 of 4 images" in command and "gluon_k" in command) == gluon, command)
+    expect(all(c["same_ptx"] for c in configs(same)), "not the same PTX")
+    # Another source, so that no config key is equal: block shapes alone would leave the three ambiguous.
+    changed = os.path.join(top, "jit_pairs.py")
+    with open(os.path.join(here, "jit_pairs.py"), encoding="utf-8") as f, open(changed, "w", encoding="utf-8") as g:
+        g.write(f.read().replace("mask=o < n) + 1,", "mask=o < n) * 2 + 1,"))
+    for options, wanted in ((), {"source changed"}), (("--no-glue",), {"ambiguous"}):
+        b = os.path.join(top, "pairs-b" + "".join(options))
+        capture(python, b, changed, "--no-data", *options, PYTHONPATH=here)
+        found = replay(out, b, b + ".klab")
+        grouped = [c for f in found["families"] if f["name"] == "grouped_k" for c in f["configs"]
+                   if c["pairing"] != "B only"]
+        expect(len(grouped) == 3 and {c["pairing"] for c in grouped} == wanted,
+               f"GROUP {options}: {[(c['pairing'], c['options'], c['evidence']) for c in grouped]}")
+
+
+pythons = os.environ.get("KERNELAB_TEST_PYTHON", sys.executable).split(":")
+for test_python in pythons:
+    another = next((p for p in pythons if p != test_python), None)
     found = version_of(test_python)
     instrumented = "__asan" in subprocess.run(["nm", "-D", shim], capture_output=True, text=True).stdout
     if found < (3, 4) or instrumented:
@@ -95,6 +147,8 @@ for test_python in os.environ.get("KERNELAB_TEST_PYTHON", sys.executable).split(
         check_notes(test_python, folder)
         check_without(test_python, folder)
         check_children(test_python, folder)
+        check_frontend(test_python, folder, another)
+        check_pairs(test_python, folder)
 if not versions:
     sys.exit(77)
 print("\n".join(problems))

@@ -155,12 +155,14 @@ def function_of(function, functions):
     number = len(functions)
     functions.append(entry)
     scope = scope_of(function)
+    code = function.fn.__code__
+    parameters = code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
     builtins = sys.modules["builtins"]
     entry["globals"] = {
         name: dump_global(scope[name], chains, functions) for name, chains in
         sorted(names_used(ast.parse(source)).items())
-        if name in scope and name not in function.arg_names and scope[name] is not getattr(builtins, name, scope)
-    } if hasattr(function, "arg_names") else {}
+        if name in scope and name not in parameters and scope[name] is not getattr(builtins, name, scope)
+    }
     return {"function": number}
 
 
