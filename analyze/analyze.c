@@ -228,6 +228,9 @@ static int compare_cases(const void *x, const void *y)
 
 	if (!order)
 		order = (a->record->seq > b->record->seq) - (a->record->seq < b->record->seq);
+	if (!order) /* what is derived comes behind its origin */
+		order = strcmp(a->record->derived ? a->record->derived : "",
+			       b->record->derived ? b->record->derived : "");
 	return order ? order : outcome_compare(&b->outcome, &a->outcome);
 }
 
@@ -241,7 +244,8 @@ static void merge_cases(struct config_verdict *c)
 		const struct record_case *last = kept ? c->cases[kept - 1].record : NULL;
 
 		if (last && last->seq == c->cases[i].record->seq &&
-		    text_equal(last->bundle, c->cases[i].record->bundle))
+		    text_equal(last->bundle, c->cases[i].record->bundle) &&
+		    text_equal(last->derived, c->cases[i].record->derived))
 			case_verdict_clear(&c->cases[i]);
 		else
 			c->cases[kept++] = c->cases[i];

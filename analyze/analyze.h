@@ -26,6 +26,7 @@ struct family_coverage {
 	uint32_t configs, configs_tested;
 	uint32_t cases, tested, faithful, nondeterministic, unfaithful, fidelity_untested;
 	uint32_t classes, classes_tested; /* distinct shape classes */
+	uint32_t derived, derived_tested; /* launches made from recorded ones; not in `cases` */
 };
 
 /* What an earlier report said of a family (analyze/since.h). */

@@ -53,6 +53,11 @@ static void count_configs(struct family_verdict *f)
 	}
 }
 
+static bool is_derived(const struct case_verdict *v)
+{
+	return v->record->derived && *v->record->derived;
+}
+
 /* Distinct shape classes, and those of which a case was tested. */
 static int count_classes(struct family_verdict *f)
 {
@@ -62,9 +67,13 @@ static int count_classes(struct family_verdict *f)
 	if (!shapes)
 		return -ENOMEM;
 	for (size_t i = 0; i < f->config_count; i++)
-		for (size_t k = 0; k < f->configs[i].case_count; k++)
-			shapes[n++] = (struct shape){f->configs[i].cases[k].record->shape_class,
-						     f->configs[i].cases[k].outcome.bucket > 0};
+		for (size_t k = 0; k < f->configs[i].case_count; k++) {
+			const struct case_verdict *v = &f->configs[i].cases[k];
+
+			if (!is_derived(v))
+				shapes[n++] = (struct shape){v->record->shape_class,
+							     v->outcome.bucket > 0};
+		}
 	qsort(shapes, n, sizeof(*shapes), compare_shapes);
 	for (size_t i = 0, k; i < n; i = k) {
 		bool tested = false;
@@ -79,6 +88,11 @@ static int count_classes(struct family_verdict *f)
 
 static void count_case(struct family_coverage *c, const struct case_verdict *v)
 {
+	if (is_derived(v)) {
+		c->derived++;
+		c->derived_tested += v->outcome.bucket > 0;
+		return;
+	}
 	c->cases++;
 	c->tested += v->outcome.bucket > 0;
 	c->faithful += v->record->fidelity == FIDELITY_FAITHFUL;

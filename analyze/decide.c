@@ -242,9 +242,7 @@ static const struct record_trial *sibling_trial(const struct job *j, const struc
 
 	if (hash_is_zero(c->record->inputs) ||
 	    !hash_equal(c->record->inputs, j->test_case->record->inputs) ||
-	    !same_extent(c->record, j->test_case->record, j->extent) ||
-	    (c->record->fidelity != FIDELITY_FAITHFUL &&
-	     c->record->fidelity != FIDELITY_NONDETERMINISTIC))
+	    !same_extent(c->record, j->test_case->record, j->extent) || !valid_fidelity(c->record))
 		return NULL;
 	t = trials_find(c, SIDE_A, kind, index);
 	return t && t->status == TRIAL_STATUS_OK ? t : NULL;
@@ -684,7 +682,7 @@ int case_decide(const struct result *r, const struct result_config *config,
 		free(t.memory);
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	}
-	if (valid_testable(c, &t, &v->outcome)) {
+	if (valid_testable(config, c, &t, &v->outcome)) {
 		v->chain.steps[RULE_VALID] = valid_judge(config->family, c, &t, &v->outcome);
 		e = decide_outputs(r, config, c, &t, buffers, v, err);
 		take_worst(v, &t);

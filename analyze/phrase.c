@@ -190,9 +190,24 @@ char *phrase_place(char *out, const struct family_verdict *f)
 	out[0] = '\0';
 	if (!c)
 		return out;
-	snprintf(out, PHRASE_BYTES, "config %.200s, launch %" PRIu64 " of %.120s%s%.80s",
-		 phrase_config(config, &f->configs[f->worst_config]), c->record->seq,
-		 text_or(c->record->bundle, "?"), o ? ", output " : "", o ? o->name : "");
+	bool derived = c->record->derived && *c->record->derived;
+
+	snprintf(out, PHRASE_BYTES, "config %.200s, %s %" PRIu64 " of %.120s%s%.80s%s%.80s",
+		 phrase_config(config, &f->configs[f->worst_config]),
+		 derived ? "derived from launch" : "launch", c->record->seq,
+		 text_or(c->record->bundle, "?"), derived ? ", with " : "",
+		 derived ? c->record->derived : "", o ? ", output " : "", o ? o->name : "");
+	return phrase_clean(out);
+}
+
+char *phrase_fidelity(char *out, const struct record_case *c)
+{
+	if (c->derived && *c->derived)
+		snprintf(out, PHRASE_BYTES, "derived from launch %" PRIu64 ": %.400s", c->seq,
+			 c->derived);
+	else
+		snprintf(out, PHRASE_BYTES, "replay of the recorded kernel is %s",
+			 fidelity_name(c->fidelity));
 	return phrase_clean(out);
 }
 

@@ -25,6 +25,8 @@ char *phrase_options_short(char *out, const char *options); /* the same of CONFI
 char *phrase_figures(char *out, const struct family_verdict *f);
 /* "config num_warps=4 64x32, launch 17 of a.klab, output Y"; "" without a worst case. */
 char *phrase_place(char *out, const struct family_verdict *f);
+/* "replay of the recorded kernel is faithful", or what a launch was derived from. */
+char *phrase_fidelity(char *out, const struct record_case *c);
 /* "triton 3.6.0, commit unspecified (recorded)" */
 char *phrase_side(char *out, const struct record_side *s);
 /*

@@ -97,7 +97,7 @@ static int put_worst(FILE *out, const struct family_verdict *f)
 {
 	const struct case_verdict *c = family_worst_case(f);
 	const char *reason = c ? c->record->fidelity_reason : NULL;
-	char place[PHRASE_BYTES];
+	char place[PHRASE_BYTES], fidelity[PHRASE_BYTES];
 	int e;
 
 	if (!c)
@@ -108,9 +108,9 @@ static int put_worst(FILE *out, const struct family_verdict *f)
 	if (!e)
 		e = put_line(out, 2,
 			     text_format("%" PRIu32 " repeats of A, %" PRIu32 " of B, %" PRIu32
-					 " poisoned pairs; replay of the recorded kernel is %s%s%s",
+					 " poisoned pairs; %s%s%s",
 					 c->repeats[SIDE_A], c->repeats[SIDE_B], c->poisons,
-					 fidelity_name(c->record->fidelity),
+					 phrase_fidelity(fidelity, c->record),
 					 reason && *reason ? ": " : "", reason ? reason : ""));
 	if (!e && c->worst_output >= c->output_count) {
 		fprintf(out, "  the launch as a whole:\n");

@@ -205,6 +205,7 @@ static json_t *case_object(struct writer *w, const struct case_verdict *c)
 
 	put(w, object, "bundle", text(r->bundle));
 	put(w, object, "launch", count(r->seq));
+	put(w, object, "derived", text_or_null(r->derived));
 	put(w, object, "grid",
 	    json_pack("[I,I,I]", (json_int_t)r->grid[0], (json_int_t)r->grid[1],
 		      (json_int_t)r->grid[2]));
@@ -297,6 +298,8 @@ static json_t *coverage(struct writer *w, const struct family_coverage *c)
 	put(w, object, "fidelity_untested", count(c->fidelity_untested));
 	put(w, object, "shape_classes", count(c->classes));
 	put(w, object, "shape_classes_tested", count(c->classes_tested));
+	put(w, object, "derived_launches", count(c->derived));
+	put(w, object, "derived_launches_tested", count(c->derived_tested));
 	return object;
 }
 

@@ -199,6 +199,9 @@ static void put_coverage(const struct terminal *t, const struct family_verdict *
 		"  tested: %" PRIu32 " of %" PRIu32 " configs, %" PRIu32 " of %" PRIu32
 		" shape classes, %" PRIu32 " of %" PRIu32 " launches",
 		c->configs_tested, c->configs, c->classes_tested, c->classes, c->tested, c->cases);
+	if (c->derived)
+		fprintf(t->out, ", %" PRIu32 " of %" PRIu32 " derived", c->derived_tested,
+			c->derived);
 	if (c->nondeterministic)
 		fprintf(t->out, ", %" PRIu32 " nondeterministic", c->nondeterministic);
 	if (c->unfaithful)

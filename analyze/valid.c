@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char *text_or(const char *text, const char *other)
 {
@@ -66,12 +67,33 @@ static const struct record_trial *stray_trial(const struct result_case *c, uint3
 	return worst;
 }
 
-bool valid_testable(const struct result_case *c, const struct trials *t, struct outcome *o)
+/* The recorded launch that a derived one comes from; NULL if it is not there. */
+static const struct record_case *origin_of(const struct result_config *config,
+					   const struct record_case *c)
+{
+	for (size_t i = 0; i < config->case_count; i++) {
+		const struct record_case *x = config->cases[i].record;
+
+		if (x->fidelity != FIDELITY_DERIVED && x->seq == c->seq &&
+		    !(x->derived && *x->derived) &&
+		    !strcmp(text_or(x->bundle, ""), text_or(c->bundle, "")))
+			return x;
+	}
+	return NULL;
+}
+
+bool valid_testable(const struct result_config *config, const struct result_case *c,
+		    const struct trials *t, struct outcome *o)
 {
 	const struct record_trial *a = t->failed[SIDE_A];
 
-	if (c->record->fidelity != FIDELITY_FAITHFUL &&
-	    c->record->fidelity != FIDELITY_NONDETERMINISTIC)
+	const struct record_case *origin = c->record->derived && *c->record->derived
+						   ? origin_of(config, c->record)
+						   : c->record;
+
+	if (!origin || (origin != c->record && !valid_fidelity(origin)))
+		untested(o, "derived from a launch that replay did not reproduce");
+	else if (!valid_fidelity(c->record))
 		untested(o, "replay of the recorded kernel is %s: %s",
 			 fidelity_name(c->record->fidelity),
 			 text_or(c->record->fidelity_reason, "no reason given"));

@@ -6,8 +6,19 @@
 #include "analyze/case_trials.h"
 #include "analyze/decide.h"
 
-/* Conditions without which the case says nothing about B: false with *o saying why. */
-bool valid_testable(const struct result_case *c, const struct trials *t, struct outcome *o);
+/*
+ * Conditions without which the case says nothing about B: false with *o saying why. A derived
+ * launch says something only if the one that it comes from, of the same config, was reproduced.
+ */
+bool valid_testable(const struct result_config *config, const struct result_case *c,
+		    const struct trials *t, struct outcome *o);
+
+/* The replay of the launch is one to judge by. */
+static inline bool valid_fidelity(const struct record_case *c)
+{
+	return c->fidelity == FIDELITY_FAITHFUL || c->fidelity == FIDELITY_NONDETERMINISTIC ||
+	       c->fidelity == FIDELITY_DERIVED;
+}
 
 /*
  * Failures, unwritten elements, writes outside: the step of the whole launch, and *o where it

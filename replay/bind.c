@@ -35,8 +35,7 @@ static size_t hidden_count(const struct suite_member *m)
 			 : 0;
 }
 
-/* Argument i of the signature, where signature and layout agree in number; else NULL. */
-static const struct record_arg *member_arg(const struct suite_member *m, size_t i)
+const struct record_arg *member_arg(const struct suite_member *m, size_t i)
 {
 	size_t params;
 

@@ -73,6 +73,9 @@ struct bound {
  */
 const struct record_param *member_params(const struct suite_member *m, size_t *count);
 
+/* The argument that parameter i is, where signature and layout agree in number; else NULL. */
+const struct record_arg *member_arg(const struct suite_member *m, size_t i);
+
 /*
  * Binds `launch`, recorded with `base`, to the image of `target` (may be base itself).
  *   grid       the recorded one (equal keys mean equal block shapes)

@@ -446,8 +446,12 @@ char *ledger_repro(const struct plan *plan, const struct replay_options *options
 	return text;
 }
 
-static void count_case(struct replay_summary *s, enum fidelity f)
+static void count_case(struct replay_summary *s, enum fidelity f, bool derived)
 {
+	if (derived) {
+		s->derived += f == FIDELITY_DERIVED;
+		return;
+	}
 	s->cases++;
 	s->faithful += f == FIDELITY_FAITHFUL;
 	s->nondeterministic += f == FIDELITY_NONDETERMINISTIC;
@@ -461,6 +465,8 @@ static int note_pair(struct ledger *r, const struct open_case *c)
 	struct pair_state *p = &r->pairs[r->plan->cases[c->number].pair];
 	bool good = c->fidelity == FIDELITY_FAITHFUL || c->fidelity == FIDELITY_NONDETERMINISTIC;
 
+	if (r->plan->cases[c->number].derived) /* rests on the launch that it comes from */
+		return 0;
 	if (good && c->ran[SIDE_A] && c->ran[SIDE_B]) {
 		p->tested = true;
 		return 0;
@@ -585,6 +591,11 @@ int ledger_case(struct ledger *r, struct open_case *c)
 
 	if (!params || !repro)
 		return -ENOMEM;
+	if (rc_case->derived) {
+		record.derived = rc_case->derived->text;
+		if (c->fidelity == FIDELITY_UNFAITHFUL) /* there is nothing to be faithful to */
+			record.fidelity = FIDELITY_UNTESTED;
+	}
 	memcpy(record.grid, rc_case->launch->grid, sizeof(record.grid));
 	record.extents.items = c->extents.items;
 	record.extents.count = c->extents.count;
@@ -592,7 +603,7 @@ int ledger_case(struct ledger *r, struct open_case *c)
 		set_roundoff(rc_case, &c->extents.items[i]);
 		set_variable(rc_case, &c->extents.items[i]);
 	}
-	count_case(r->summary, c->fidelity);
+	count_case(r->summary, (enum fidelity)record.fidelity, rc_case->derived);
 	rc = note_pair(r, c);
 	if (!rc)
 		rc = bundle_put_case(r->writer, &record);
@@ -632,7 +643,7 @@ int ledger_keep(struct ledger *r, const struct bundle *old, const struct record_
 	if (rc)
 		return error_set(err, -rc, ERROR_NO_OFFSET, "launch %llu: %s",
 				 (unsigned long long)kept->seq, strerror(-rc));
-	count_case(r->summary, c.fidelity);
+	count_case(r->summary, c.fidelity, kept->derived && *kept->derived);
 	rc = note_pair(r, &c);
 	if (!rc)
 		rc = bundle_put_case(r->writer, kept);
@@ -696,7 +707,7 @@ int ledger_close(struct ledger *r, const char *incomplete)
 	if (!rc) {
 		struct record_end end = {.clean = !incomplete,
 					 .incomplete = incomplete,
-					 .launches = r->plan->count,
+					 .launches = r->plan->shares,
 					 .recorded = r->summary->cases,
 					 .time_ns = unix_ns()};
 

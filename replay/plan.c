@@ -21,6 +21,9 @@ void plan_free(struct plan *p)
 		bound_free(&p->cases[i].b);
 		free(p->cases[i].pointers);
 		free(p->cases[i].reason);
+		if (p->cases[i].derived)
+			derived_free(p->cases[i].derived);
+		free(p->cases[i].derived);
 	}
 	for (size_t i = 0; p->precisions && i < 2 * p->pairs.count; i++)
 		free(p->precisions[i]);
@@ -249,42 +252,72 @@ static int bind_side(struct replay_case *c, struct bound *out, const struct pair
 	return 0;
 }
 
+/* `derived`, which the case takes over, in place of the launch; NULL: the launch itself. */
 static int add_case(struct plan *p, const struct replay_options *o, size_t index,
-		    const struct pair_launch *l, const struct stores *stores, bool stores_known)
+		    const struct pair_launch *l, const struct stores *stores, bool stores_known,
+		    struct derived *derived)
 {
+	const struct record_launch *launch = derived ? &derived->launch : l->launch;
 	const struct pair *pair = &p->pairs.items[index];
 	bool all = !stores_known || stores->unknown;
 	struct replay_case *c;
 	int rc = array_reserve(&p->cases, p->count, &p->capacity, sizeof(*p->cases));
 
-	if (rc)
+	if (rc) {
+		if (derived)
+			derived_free(derived);
+		free(derived);
 		return rc;
+	}
 	c = &p->cases[p->count++];
 	*c = (struct replay_case){.pair = index,
 				  .bundle = p->base->bundles[l->bundle],
-				  .launch = l->launch,
+				  .launch = launch,
+				  .derived = derived,
+				  .share = derived ? p->cases[p->count - 2].share : p->shares++,
 				  .stores_known = !all,
 				  .precision = {p->precisions[2 * index],
 						p->precisions[2 * index + 1]}};
-	c->reason = missing(c->bundle, l->launch);
+	c->reason = missing(c->bundle, launch);
 	rc = bind_side(c, &c->base, pair, p->base, pair->base, "recorded kernel");
 	if (!rc)
 		rc = bind_side(c, &c->a, pair, p->a, pair->a, "A");
 	if (!rc)
 		rc = bind_side(c, &c->b, pair, p->b, pair->b, "B");
 	if (!rc)
-		rc = launch_pointers(&c->pointers, &c->pointer_count, c->bundle, l->launch,
-				     pair->base, stores->params, all);
+		rc = launch_pointers(&c->pointers, &c->pointer_count, c->bundle, launch, pair->base,
+				     stores->params, all);
 	if (!rc)
 		apply_dtypes(c, pair->family, o);
 	if (!rc && !c->reason) {
-		rc = layout_add_reservations(&p->reserve, l->launch->regions.items,
-					     l->launch->regions.count);
+		rc = layout_add_reservations(&p->reserve, launch->regions.items,
+					     launch->regions.count);
 		if (rc == -EOVERFLOW) {
 			c->reason = strdup("regions at impossible addresses");
 			rc = c->reason ? 0 : -ENOMEM;
 		}
 	}
+	return rc;
+}
+
+/* The launch, and once a pair one that is derived from it. */
+static int add_launch(struct plan *p, const struct replay_options *o, size_t index,
+		      const struct pair_launch *l, const struct stores *stores, bool stores_known,
+		      bool *derived)
+{
+	int rc = add_case(p, o, index, l, stores, stores_known, NULL);
+	struct derived *d;
+
+	if (rc || *derived || !(o->trials & TRIALS_DERIVED) || p->cases[p->count - 1].reason)
+		return rc;
+	*derived = true;
+	d = malloc(sizeof(*d));
+	if (!d)
+		return -ENOMEM;
+	rc = derive_launch(d, p->base, &p->pairs.items[index], l->launch);
+	if (rc > 0)
+		return add_case(p, o, index, l, stores, stores_known, d);
+	free(d);
 	return rc;
 }
 
@@ -364,7 +397,7 @@ static int add_cases(struct plan *p, const struct replay_options *o, struct erro
 	for (size_t i = 0; i < p->pairs.count; i++) {
 		const struct pair *pair = &p->pairs.items[i];
 		struct stores stores;
-		bool known;
+		bool known, derived = false;
 
 		if (!p->selected[i] || pair->reason)
 			continue;
@@ -375,7 +408,7 @@ static int add_cases(struct plan *p, const struct replay_options *o, struct erro
 
 			if (!launch_wanted(o, pair->launches[j].launch->seq))
 				continue;
-			rc = add_case(p, o, i, &pair->launches[j], &stores, known);
+			rc = add_launch(p, o, i, &pair->launches[j], &stores, known, &derived);
 			if (rc)
 				return error_set(err, -rc, ERROR_NO_OFFSET,
 						 "no memory for the plan");

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "replay/bind.h"
+#include "replay/derive.h"
 #include "replay/layout.h"
 #include "replay/pair.h"
 #include "replay/precision.h"
@@ -27,6 +28,8 @@ struct replay_case {
 	bool stores_known;                             /* pointers[].stored comes from PTX */
 	const struct precision *precision[SIDE_COUNT]; /* NULL: no readable PTX */
 	char *reason;                                  /* why it cannot be run, or NULL */
+	struct derived *derived; /* owned; NULL: recorded. `launch` is in it */
+	size_t share; /* what shard_has goes by: a derived launch stays with its origin */
 };
 
 struct plan {
@@ -37,6 +40,7 @@ struct plan {
 	bool *selected; /* a pair each: not filtered out by --family, --config, --launch */
 	struct replay_case *cases;
 	size_t count, capacity;
+	size_t shares;                 /* recorded launches among the cases */
 	struct precision **precisions; /* owned; two a pair, by side */
 	struct reservations reserve;   /* of all cases that can be run */
 };

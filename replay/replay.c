@@ -76,6 +76,14 @@ int replay_trials_parse(const char *text, uint32_t *trials)
 		size_t n = strcspn(text, ",");
 		uint32_t kind = TRIAL_POISON;
 
+		if (n == 7 && !strncmp(text, "derived", n)) {
+			*trials |= TRIALS_DERIVED;
+			if (!text[n])
+				return 0;
+			text += n + 1;
+			continue;
+		}
+
 		while (kind <= TRIAL_SCALED &&
 		       (strncmp(trial_kind_name(kind), text, n) || trial_kind_name(kind)[n]))
 			kind++;
@@ -396,7 +404,8 @@ static bool runs(const struct replay_options *o)
 /* True for a case of this shard that is still to be run. */
 static bool is_mine(const struct replay *p, size_t number)
 {
-	return shard_has(&p->plan->shard, number) && !(p->resume.done && p->resume.done[number]);
+	return shard_has(&p->plan->shard, p->plan->cases[number].share) &&
+	       !(p->resume.done && p->resume.done[number]);
 }
 
 static int run_all(struct replay *p, struct error *err)

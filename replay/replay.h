@@ -48,14 +48,16 @@ struct replay_options {
 
 #define REPLAY_MAX_REPEATS 1000u
 
-/* replay_options.trials: a bit an enum trial_kind. */
+/* replay_options.trials: a bit an enum trial_kind, and one for derived launches. */
 #define TRIALS_POISON       (1u << TRIAL_POISON)
 #define TRIALS_PERTURBED    (1u << TRIAL_PERTURBED)
 #define TRIALS_EXACT        (1u << TRIAL_EXACT_INTEGER)
 #define TRIALS_BACK_TO_BACK (1u << TRIAL_BACK_TO_BACK)
 #define TRIALS_SCALED       (1u << TRIAL_SCALED)
-#define TRIALS_ALL \
-	(TRIALS_POISON | TRIALS_PERTURBED | TRIALS_EXACT | TRIALS_BACK_TO_BACK | TRIALS_SCALED)
+#define TRIALS_DERIVED      (1u << 16) /* boundary launches: cases of their own */
+#define TRIALS_ALL                                                                               \
+	(TRIALS_POISON | TRIALS_PERTURBED | TRIALS_EXACT | TRIALS_BACK_TO_BACK | TRIALS_SCALED | \
+	 TRIALS_DERIVED)
 
 /* "all", "none", or kinds with commas between: "poison,perturbed". -EINVAL for another word. */
 int replay_trials_parse(const char *text, uint32_t *trials);
@@ -63,7 +65,8 @@ int replay_trials_parse(const char *text, uint32_t *trials);
 /* What happened, for the summary line. */
 struct replay_summary {
 	uint64_t families, configs, configs_tested;
-	uint64_t cases, faithful, nondeterministic, unfaithful, untested;
+	uint64_t cases, faithful, nondeterministic, unfaithful, untested; /* recorded launches */
+	uint64_t derived;  /* launches made from them that ran */
 	uint64_t failures; /* trials that ended in a fault, hang, crash or launch error */
 	uint64_t restarts; /* workers started anew */
 	bool interrupted;  /* SIGINT or SIGTERM: the result is valid and marked incomplete */

@@ -87,7 +87,7 @@ uint64_t launch_region_bytes(const struct record_launch *l)
 static void put_totals(const struct plan *plan, FILE *out)
 {
 	const struct record_launch *largest = NULL;
-	size_t run = 0, not_run = 0, untested = 0;
+	size_t run = 0, not_run = 0, untested = 0, derived = 0;
 	uint64_t total = 0;
 
 	for (size_t i = 0; i < plan->count; i++) {
@@ -97,14 +97,18 @@ static void put_totals(const struct plan *plan, FILE *out)
 		if (c->reason)
 			continue;
 		run++;
+		derived += c->derived != NULL;
 		total += launch_region_bytes(c->launch);
 		if (!largest || launch_region_bytes(c->launch) > launch_region_bytes(largest))
 			largest = c->launch;
 	}
 	for (size_t i = 0; i < plan->pairs.count; i++)
 		untested += plan->selected[i] && plan->pairs.items[i].reason;
-	fprintf(out, "%zu launches to run, %zu not; %zu configs not tested; %.3f GB to restore",
-		run, not_run, untested, (double)total * 1e-9);
+	fprintf(out, "%zu launches to run", run);
+	if (derived)
+		fprintf(out, " (%zu of them derived)", derived);
+	fprintf(out, ", %zu not; %zu configs not tested; %.3f GB to restore", not_run, untested,
+		(double)total * 1e-9);
 	if (largest)
 		fprintf(out,
 			", device memory for the largest, launch %llu: %.3f GB, and as much for a "
@@ -130,10 +134,12 @@ void table_launches(const struct plan *plan, FILE *out)
 
 			if (c->pair != i)
 				continue;
-			fprintf(out, "  launch %llu  grid %ux%ux%u  %s%s\n",
+			fprintf(out, "  launch %llu  grid %ux%ux%u  %s%s%s%s\n",
 				(unsigned long long)c->launch->seq, c->launch->grid[0],
 				c->launch->grid[1], c->launch->grid[2],
-				c->reason ? "not run: " : "A and B", c->reason ? c->reason : "");
+				c->reason ? "not run: " : "A and B", c->reason ? c->reason : "",
+				c->derived ? ", derived: " : "",
+				c->derived ? c->derived->text : "");
 		}
 	}
 	put_totals(plan, out);

@@ -19,10 +19,11 @@ static void print_summary(const struct replay_options *o, const struct replay_su
 		"kernelab: %" PRIu64 " of %" PRIu64 " configs of %" PRIu64
 		" families tested, %" PRIu64 " launches on %s: %" PRIu64 " faithful, %" PRIu64
 		" nondeterministic, %" PRIu64 " unfaithful, %" PRIu64 " untested; %" PRIu64
-		" failed trials, %" PRIu64 " worker restarts; result in %s\n",
+		" derived launches; %" PRIu64 " failed trials, %" PRIu64
+		" worker restarts; result in %s\n",
 		s->configs_tested, s->configs, s->families, s->cases,
 		s->device[0] ? s->device : "no device", s->faithful, s->nondeterministic,
-		s->unfaithful, s->untested, s->failures, s->restarts, o->result);
+		s->unfaithful, s->untested, s->derived, s->failures, s->restarts, o->result);
 }
 
 static double share(const struct cost *c, enum activity a)
@@ -100,7 +101,7 @@ int verb_replay(const struct verb *verb, int argc, char **argv)
 	}
 	if (replay_trials_parse(trials, &o.trials)) {
 		log_error("%s: --trials %s: all, none, or a list of poison, perturbed, "
-			  "exact-integer, back-to-back, scaled",
+			  "exact-integer, back-to-back, scaled, derived",
 			  verb->name, trials);
 		return verb->usage_status;
 	}

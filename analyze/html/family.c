@@ -212,9 +212,10 @@ static int put_coverage(FILE *out, const struct family_verdict *f)
 		" of %" PRIu32 " shape classes, %" PRIu32 " of %" PRIu32
 		" launches tested\n<li>replay of the recorded kernel: %" PRIu32
 		" faithful, %" PRIu32 " nondeterministic, %" PRIu32 " unfaithful, %" PRIu32
-		" untested\n",
+		" untested\n<li>%" PRIu32 " of %" PRIu32 " derived boundary launches tested\n",
 		c->configs_tested, c->configs, c->classes_tested, c->classes, c->tested, c->cases,
-		c->faithful, c->nondeterministic, c->unfaithful, c->fidelity_untested);
+		c->faithful, c->nondeterministic, c->unfaithful, c->fidelity_untested,
+		c->derived_tested, c->derived);
 	for (size_t i = 0; !e && i < f->note_count; i++) {
 		fputs("<li>", out);
 		e = html_text(out, f->notes[i]);
@@ -256,10 +257,9 @@ static int put_launch(FILE *out, const struct family_verdict *f, const struct ca
 	if (!e)
 		e = put_item(out, "Parameters", c->record->params);
 	snprintf(text, sizeof(text),
-		 "%" PRIu32 " repeats of A, %" PRIu32 " of B, %" PRIu32
-		 " poisoned pairs; replay of the recorded kernel is %s",
+		 "%" PRIu32 " repeats of A, %" PRIu32 " of B, %" PRIu32 " poisoned pairs; %s",
 		 c->repeats[SIDE_A], c->repeats[SIDE_B], c->poisons,
-		 fidelity_name(c->record->fidelity));
+		 phrase_fidelity(config, c->record));
 	if (!e)
 		e = put_item(out, "Trials", text);
 	if (o)

@@ -62,10 +62,12 @@ struct hashes {
 	E(SOURCE_CHANGED, 1, "source changed") \
 	E(A_ONLY, 2, "A only")                 \
 	E(B_ONLY, 3, "B only") E(AMBIGUOUS, 4, "ambiguous") E(BY_RULE, 5, "by rule")
-#define FIDELITIES(E)              \
-	E(UNTESTED, 0, "untested") \
-	E(FAITHFUL, 1, "faithful") \
-	E(NONDETERMINISTIC, 2, "nondeterministic") E(UNFAITHFUL, 3, "unfaithful")
+#define FIDELITIES(E)                              \
+	E(UNTESTED, 0, "untested")                 \
+	E(FAITHFUL, 1, "faithful")                 \
+	E(NONDETERMINISTIC, 2, "nondeterministic") \
+	E(UNFAITHFUL, 3, "unfaithful")             \
+	E(DERIVED, 4, "derived")
 #define TRIALS(E)                                                                             \
 	E(REPEAT, 0, "repeat")                                                                \
 	E(POISON, 1, "poison")                                                                \
@@ -347,20 +349,22 @@ const char *trial_status_name(uint32_t v);
 	F(12, STR, a_ptxas, "IMAGE.ptxas of A")                            \
 	F(13, STR, b_ptxas, "IMAGE.ptxas of B")
 
-#define RECORD_CASE(F, A)                                                         \
-	F(1, U32, number, "from 0, unique in the result")                         \
-	F(2, U32, config, "CONFIG.number")                                        \
-	F(3, STR, bundle, "file name of the bundle the launch comes from")        \
-	F(4, U64, seq, "LAUNCH.seq in it")                                        \
-	F(5, DIM3, grid, "blocks")                                                \
-	F(6, HASH, shape_class, "of the launch")                                  \
-	F(7, U32, fidelity, "enum fidelity")                                      \
-	F(8, STR, fidelity_reason, "what was established")                        \
-	A(9, EXTENT, extent, extents, "write extents: what TRIAL.contents lists") \
-	F(10, STR, params, "for people: scalars and pointers of the launch")      \
-	F(11, STR, repro, "command that replays this case alone")                 \
-	F(12, HASH, inputs,                                                       \
-	  "scalars, pointers and memory before the launch, without what it only writes")
+#define RECORD_CASE(F, A)                                                                \
+	F(1, U32, number, "from 0, unique in the result")                                \
+	F(2, U32, config, "CONFIG.number")                                               \
+	F(3, STR, bundle, "file name of the bundle the launch comes from")               \
+	F(4, U64, seq, "LAUNCH.seq in it")                                               \
+	F(5, DIM3, grid, "blocks")                                                       \
+	F(6, HASH, shape_class, "of the launch")                                         \
+	F(7, U32, fidelity, "enum fidelity")                                             \
+	F(8, STR, fidelity_reason, "what was established")                               \
+	A(9, EXTENT, extent, extents, "write extents: what TRIAL.contents lists")        \
+	F(10, STR, params, "for people: scalars and pointers of the launch")             \
+	F(11, STR, repro, "command that replays this case alone")                        \
+	F(12, HASH, inputs,                                                              \
+	  "scalars, pointers and memory before the launch, without what it only writes") \
+	F(13, STR, derived,                                                              \
+	  "not recorded: what was changed in launch seq, e.g. n: 4080 in place of 4096")
 
 #define RECORD_TRIAL(F, A)                                                                         \
 	F(1, U32, test_case, "CASE.number")                                                        \

@@ -177,6 +177,45 @@ static void test_scaled_pairs_count(void **state)
 	scene_end(&s);
 }
 
+/* A derived launch finds what the recorded one does not show, if that one was reproduced. */
+static void test_derived_launches(void **state)
+{
+	float b[N];
+	struct record_extent e = {
+		.address = MAKER_ADDRESS, .size = sizeof(b), .arg = 2, .dtype = DTYPE_F32};
+
+	memcpy(b, plain, sizeof(b));
+	b[3] = NAN;
+	for (int good = 0; good < 2; good++) {
+		struct scene s = {.path = scratch_path("result.klab")};
+		struct record_case origin = {.bundle = "a.klab", .seq = 17}, derived = {0};
+		const struct family_coverage *c;
+		uint32_t config;
+
+		maker_begin(&s.m, s.path, NULL);
+		config = maker_config(&s.m, maker_family(&s.m, "k", DTYPE_F32), "num_warps=4");
+		origin.config = config;
+		origin.fidelity = good ? FIDELITY_FAITHFUL : FIDELITY_UNFAITHFUL;
+		origin.extents.items = &e;
+		origin.extents.count = 1;
+		derived = origin;
+		maker_case_full(&s.m, &origin);
+		maker_trials(&s.m, plain, plain);
+		derived.fidelity = FIDELITY_DERIVED;
+		derived.derived = "n: 999 in place of 1000";
+		maker_case_full(&s.m, &derived);
+		maker_trials(&s.m, plain, b);
+		expect(&s, 3, good ? RULE_CLASSES : RULE_UNPROVEN, NULL);
+		c = &s.analysis->families[0].coverage;
+		assert_int_equal(c->cases, 1);
+		assert_int_equal(c->tested, good);
+		assert_int_equal(c->classes, 1);
+		assert_int_equal(c->derived, 1);
+		assert_int_equal(c->derived_tested, good);
+		scene_end(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -184,6 +223,7 @@ int main(void)
 		cmocka_unit_test(test_launches_in_a_row),
 		cmocka_unit_test(test_perturbed_pairs_count),
 		cmocka_unit_test(test_scaled_pairs_count),
+		cmocka_unit_test(test_derived_launches),
 	};
 
 	return cmocka_run_group_tests(tests, setup, scratch_teardown);

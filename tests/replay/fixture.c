@@ -41,6 +41,10 @@ static const char *const bodies[BODY_COUNT] = {
 	"\tmov.u64 %rd6, counter;\n\tatom.global.add.u32 %r6, [%rd6], 1;\n"
 	"\tcvt.rn.f32.u32 %f3, %r6;\n\tadd.f32 %f2, %f2, %f3;\n"
 	"$L_store:\n" STORE TAIL,
+	[BODY_EDGE] = HEAD "// body edge\n\tand.b32 %r6, %r1, 127;\n\tsetp.ne.s32 %p2, %r6, 0;\n"
+			   "\t@%p2 bra $L_store;\n\tadd.s32 %r7, %r5, 1;\n"
+			   "\tsetp.eq.s32 %p3, %r7, %r1;\n\t@%p3 bra $L_end;\n"
+			   "$L_store:\n" STORE TAIL,
 	[BODY_INDEX] = HEAD "// body index\n\tld.global.u32 %r6, [%rd5];\n"
 			    "\tmul.wide.u32 %rd6, %r6, 4;\n\tadd.s64 %rd7, %rd1, %rd6;\n"
 			    "\tld.global.f32 %f3, [%rd7];\n\tadd.f32 %f2, %f2, %f3;\n" STORE TAIL,
@@ -51,12 +55,13 @@ const char *body_ptx(enum body b)
 	return bodies[b];
 }
 
+/* n's attributes; the mask. */
 static const char source[] =
 	"#loc = loc(\"/home/user/demo/fixture.py\":7:0)\nmodule {\n"
-	"  tt.func public @k(%X: !tt.ptr<f32> {tt.divisibility = 16 : i32} loc(\"X\"(#loc)), "
-	"%Y: !tt.ptr<f32> {tt.divisibility = 16 : i32} loc(\"Y\"(#loc)), "
-	"%n: i32 loc(\"n\"(#loc))) attributes {noinline = false} {\n"
-	"    %0 = tt.make_range {end = 128 : i32, start = 0 : i32} : tensor<128xi32> loc(#loc)\n"
+	"  tt.func public @k(%%X: !tt.ptr<f32> {tt.divisibility = 16 : i32} loc(\"X\"(#loc)), "
+	"%%Y: !tt.ptr<f32> {tt.divisibility = 16 : i32} loc(\"Y\"(#loc)), "
+	"%%n: i32%s loc(\"n\"(#loc))) attributes {noinline = false} {\n"
+	"    %%0 = tt.make_range {end = 128 : i32, start = 0 : i32} : tensor<128xi32> loc(#loc)\n%s"
 	"    tt.return loc(#loc)\n  } loc(#loc)\n} loc(#loc)\n";
 
 static void check(int rc, const char *what)
@@ -95,6 +100,27 @@ static void expect(enum body b, uint8_t *memory)
 	}
 }
 
+/* malloc'ed. */
+static char *source_text(const struct fixture *f)
+{
+	_cleanup_free_ char *special =
+		f->divisible ? text_format(" {tt.divisibility = %u : i32}", f->divisible)
+			     : strdup("");
+	_cleanup_free_ char *mask =
+		f->block
+			? text_format("    %%1 = tt.make_range {end = %u : i32, start = 0 : i32} : "
+				      "tensor<128xi32> loc(#loc)\n"
+				      "    %%2 = tt.splat %%n : i32 -> tensor<128xi32> loc(#loc)\n"
+				      "    %%3 = arith.cmpi slt, %%1, %%2 : tensor<128xi32> "
+				      "loc(#loc)\n"
+				      "    tt.store %%9, %%8, %%3 : tensor<128x!tt.ptr<f32>> "
+				      "loc(#loc)\n",
+				      f->block)
+			: strdup("");
+
+	return text_format(source, special, mask);
+}
+
 static void put_file(struct bundle_writer *w, struct hash128 image, const char *name,
 		     const char *text)
 {
@@ -122,6 +148,8 @@ static struct hash128 put_image(struct bundle_writer *w, const struct fixture *f
 		"\"triton_version\": \"3.2.0\", \"shared\": 0, \"name\": \"k\"}",
 		f->options ? f->options : "\"num_warps\": 4");
 
+	_cleanup_free_ char *ir = source_text(f);
+
 	if (f->other_arch)
 		memcpy(strstr(text, "sm_90"), "sm_99", 5);
 	image.id = hash_bytes(text, strlen(text));
@@ -129,7 +157,7 @@ static struct hash128 put_image(struct bundle_writer *w, const struct fixture *f
 	check(bundle_put_image(w, &image), "image");
 	if (!f->no_metadata) {
 		put_file(w, image.id, "k.json", json);
-		put_file(w, image.id, "k.source", source);
+		put_file(w, image.id, "k.source", ir);
 	}
 	return image.id;
 }

@@ -25,6 +25,7 @@ enum body {
 	BODY_READS, /* y = 2 x + y */
 	BODY_INDEX, /* y = 2 x + x[y], y read as an index */
 	BODY_NOISE, /* y[5] counts the launches of the loaded module */
+	BODY_EDGE,  /* leaves the last element out where n is a multiple of 128 */
 	BODY_COUNT
 };
 
@@ -44,6 +45,8 @@ struct fixture {
 	uint64_t base;       /* 0: FIXTURE_BASE */
 	const char *options; /* replaces "num_warps": 4 in the metadata */
 	uint32_t launches;   /* 0: one */
+	uint32_t block; /* indices that the metadata compares with n at once; 0: n is no bound */
+	uint32_t divisible; /* specialised for such n; 0: not */
 };
 
 /* Writes the capture. Ends the program where that fails. */

@@ -11,7 +11,8 @@ int main(int argc, char **argv)
 	static const char *const names[BODY_COUNT] = {
 		[BODY_SCALE] = "scale", [BODY_OTHER] = "other", [BODY_SKIP] = "skip",
 		[BODY_STRAY] = "stray", [BODY_FAULT] = "fault", [BODY_LOOP] = "loop",
-		[BODY_READS] = "reads", [BODY_INDEX] = "index", [BODY_NOISE] = "noise"};
+		[BODY_READS] = "reads", [BODY_INDEX] = "index", [BODY_NOISE] = "noise",
+		[BODY_EDGE] = "edge"};
 	struct fixture f = {.recorded = BODY_COUNT};
 
 	if (argc < 3) {

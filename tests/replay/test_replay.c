@@ -268,6 +268,56 @@ static void integers_stay_exact(void **state)
 	}
 }
 
+/* n = 1000 in blocks of 128: the whole blocks, which only B gets wrong, are not recorded. */
+static void boundary_launches_are_derived(void **state)
+{
+	const struct record_case *c;
+
+	replay(&(struct fixture){.path = a_path, .block = 128},
+	       &(struct fixture){
+		       .path = b_path, .recorded = BODY_EDGE, .no_data = true, .block = 128});
+	assert_int_equal(result->cases.count, 2);
+	c = &result->cases.items[1];
+	assert_int_equal(c->fidelity, FIDELITY_DERIVED);
+	assert_string_equal(c->derived, "n: 896 in place of 1000");
+	assert_int_equal(c->seq, result->cases.items[0].seq);
+	assert_non_null(strstr(c->params, "n=896"));
+	assert_int_equal(c->extents.items[0].size, 896 * 4);
+	assert_int_equal(summary.cases, 1);
+	assert_int_equal(summary.derived, 1);
+	for (size_t i = 0; i < result->trials.count; i++) {
+		const struct record_trial *t = &result->trials.items[i];
+
+		if (t->side == SIDE_B && t->kind == TRIAL_POISON && t->index == 1)
+			assert_int_equal(t->unwritten_bytes, t->test_case == 1 ? 4 : 0);
+	}
+}
+
+/* One less makes a tail; specialised images keep their divisibility, or nothing is derived. */
+static void derived_launches_stay_specialised(void **state)
+{
+	static const struct {
+		uint32_t block, divisible;
+		const char *derived;
+	} rows[] = {{100, 0, "n: 999 in place of 1000"},
+		    {100, 8, "n: 992 in place of 1000"},
+		    {128, 8, "n: 896 in place of 1000"},
+		    {128, 256, NULL},
+		    {2048, 0, NULL},
+		    {0, 0, NULL}};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+		replay(&(struct fixture){.path = a_path,
+					 .block = rows[i].block,
+					 .divisible = rows[i].divisible},
+		       NULL);
+		assert_int_equal(result->cases.count, rows[i].derived ? 2 : 1);
+		if (rows[i].derived)
+			assert_string_equal(result->cases.items[1].derived, rows[i].derived);
+		close_result(NULL);
+	}
+}
+
 /* y = 2 x + y: four launches add 2 x four times. */
 static void in_place_kernels_run_in_a_row(void **state)
 {
@@ -690,6 +740,8 @@ int main(void)
 		T(perturbed_inputs_move_the_output),
 		T(scaled_inputs_scale_the_output),
 		T(integers_stay_exact),
+		T(boundary_launches_are_derived),
+		T(derived_launches_stay_specialised),
 		T(in_place_kernels_run_in_a_row),
 		T(inputs_have_an_identity),
 		T(trials_and_types_are_options),
