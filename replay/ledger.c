@@ -12,6 +12,7 @@
 #include "kernelab/dtype.h"
 #include "lib/base.h"
 #include "replay/change.h"
+#include "replay/repro.h"
 
 #define UNSPECIFIED "unspecified"
 #define MAX_EXTENTS (1u << 20)
@@ -398,54 +399,6 @@ int ledger_dead_trial(struct ledger *r, struct open_case *c, enum side side, enu
 
 /* ---- cases and configs ---- */
 
-/* A word for the shell: quoted where it must be. */
-static void put_word(FILE *f, const char *word)
-{
-	if (*word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-					"0123456789_-./=:,+@%")]) {
-		fputs(word, f);
-		return;
-	}
-	fputc('\'', f);
-	for (; *word; word++) {
-		if (*word == '\'')
-			fputs("'\\''", f);
-		else
-			fputc(*word, f);
-	}
-	fputc('\'', f);
-}
-
-char *ledger_repro(const struct plan *plan, const struct replay_options *options,
-		   const struct replay_case *c)
-{
-	const struct pair *pair = &plan->pairs.items[c->pair];
-	char *text = NULL;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
-
-	if (!f)
-		return NULL;
-	fputs("kernelab diff ", f);
-	put_word(f, c->bundle->path);
-	if (options->a) {
-		fputs(" --a ", f);
-		put_word(f, options->a);
-	}
-	fputs(" --b ", f);
-	put_word(f, options->b);
-	fputs(" --family ", f);
-	_cleanup_free_ char *pattern = text_format("^%s$", pair->family->name);
-
-	put_word(f, pattern ? pattern : pair->family->name);
-	fprintf(f, " --launch %llu", (unsigned long long)c->launch->seq);
-	if (fclose(f)) {
-		free(text);
-		return NULL;
-	}
-	return text;
-}
-
 static void count_case(struct replay_summary *s, enum fidelity f, bool derived)
 {
 	if (derived) {
@@ -576,7 +529,7 @@ int ledger_case(struct ledger *r, struct open_case *c)
 	const struct pair *pair = &r->plan->pairs.items[rc_case->pair];
 	const char *slash = strrchr(rc_case->bundle->path, '/');
 	_cleanup_free_ char *params = launch_params_text(rc_case->launch, pair->base);
-	_cleanup_free_ char *repro = ledger_repro(r->plan, r->options, rc_case);
+	_cleanup_free_ char *repro = repro_text(r->plan, r->options, r->summary->software, rc_case);
 	struct record_case record = {.number = (uint32_t)c->number,
 				     .config = (uint32_t)rc_case->pair,
 				     .bundle = slash ? slash + 1 : rc_case->bundle->path,

@@ -78,8 +78,4 @@ int ledger_cost(struct ledger *r);
 /* CONFIG and END records, index, footer. NULL writer is allowed. First error, or 0. */
 int ledger_close(struct ledger *r, const char *incomplete);
 
-/* "kernelab diff …" that replays this case alone; malloc'ed. */
-char *ledger_repro(const struct plan *plan, const struct replay_options *options,
-		   const struct replay_case *c);
-
 #endif

@@ -26,7 +26,7 @@ EXPECTED = {
                                          ("K % 32 ≠ 0", "launches", 4, 4, 4, 0)],
                             "in these only launches with K % 32 ≠ 0 (4 of 4, none of the 4 others)"),
     ("scope_all", "f32"): (3, "all", [],
-                           "fails in both configs and all 4 launches tested: nothing separates"),
+                           "fails in both configs and all 6 launches tested: nothing separates"),
     ("scope_types", "f16"): (3, "all", [], "fails only as f16, not as "),
     ("scope_types", "f32"): (1, None, [], None),
     ("scope_types", "bf16"): (1, None, [], None),
