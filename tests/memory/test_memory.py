@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Memory of every kind is recorded, and a replay has it again: capture, show, replay, analyze of real runs.
 
-test_memory.py KERNELAB CLIENT SOFTGPU_FOLDER KERNELS.ptx KERNELS.cubin
+test_memory.py KERNELAB CLIENT DEVICE KERNELS.ptx KERNELS.cubin
+DEVICE: the software device's folder, or gpu: then a device of CC 9.0 is wanted (exit status 77 without).
 """
 import glob
 import json
@@ -11,9 +12,13 @@ import subprocess
 import sys
 import tempfile
 
-kernelab, client, softgpu, ptx, cubin = sys.argv[1:6]
+kernelab, client, device, ptx, cubin = sys.argv[1:6]
 ENV = {k: v for k, v in os.environ.items() if not k.startswith(("KERNELAB_", "TRITON_", "LD_"))}
-ENV.update(LD_LIBRARY_PATH=softgpu, KERNELAB_SOFTGPU_LOG="quiet")
+if device != "gpu":
+    ENV.update(LD_LIBRARY_PATH=device, KERNELAB_SOFTGPU_LOG="quiet")
+elif subprocess.run([client, "globals", cubin], capture_output=True, env=ENV).returncode:
+    sys.exit(77)
+REPLAY_DEVICE = "gpu" if device == "gpu" else "soft"
 problems = []
 
 
@@ -44,7 +49,7 @@ def show(folder, launch):
 
 def replay(out, bundles, b="recorded", options=(), env=None):
     """Returns the summary line and the verdict by family name."""
-    done = run(kernelab, "replay", *bundles, "--b", b, "-o", out, "--device", "soft", *options, env=env)
+    done = run(kernelab, "replay", *bundles, "--b", b, "-o", out, "--device", REPLAY_DEVICE, *options, env=env)
     verdict = subprocess.run([kernelab, "analyze", out, "--json", "-"], capture_output=True, text=True, env=ENV,
                              timeout=120)
     families = {f["name"]: f for f in json.loads(verdict.stdout)["families"]}
