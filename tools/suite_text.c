@@ -104,35 +104,109 @@ static void print_totals(FILE *f, const struct capture_set *set)
 	fprintf(f, "\n");
 }
 
-static int print_head(FILE *f, const struct suite *s, size_t index, const char *bullet)
+static bool has_line(const struct head *h, const struct head_line *line)
+{
+	for (size_t i = 0; i < h->count; i++)
+		if (!strcmp(h->lines[i].name, line->name) &&
+		    !strcmp(h->lines[i].value, line->value) && !strcmp(h->lines[i].how, line->how))
+			return true;
+	return false;
+}
+
+/* Of several processes of one run most lines are the same: those are printed once, for all. */
+static bool is_common(const struct head *heads, size_t count, const struct head_line *line)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!has_line(&heads[i], line))
+			return false;
+	return count > 1;
+}
+
+static bool same_questions(const struct head *x, const struct head *y)
+{
+	if (x->open_count != y->open_count)
+		return false;
+	for (size_t i = 0; i < x->open_count; i++)
+		if (strcmp(x->open[i], y->open[i]) != 0)
+			return false;
+	return true;
+}
+
+static int print_line(FILE *f, const struct head_line *line, const char *bullet)
+{
+	_cleanup_free_ char *value = suite_clean(line->value), *how = suite_clean(line->how);
+	_cleanup_free_ char *name = suite_clean(line->name);
+
+	if (!value || !how || !name)
+		return -ENOMEM;
+	fprintf(f, "  %s%-16s %s%s%s%s\n", bullet, name, value, *how ? " (" : "", how,
+		*how ? ")" : "");
+	return 0;
+}
+
+static void print_questions(FILE *f, const struct head *h, const char *bullet)
+{
+	if (!h->open_count)
+		return;
+	fprintf(f, "  %s%-16s", bullet, "open questions");
+	for (size_t i = 0; i < h->open_count; i++)
+		fprintf(f, "%s %s", i ? "," : "", h->open[i]);
+	fprintf(f, " (see kernelab context)\n");
+}
+
+/* What only this bundle has; of a single one everything. */
+static int print_head(FILE *f, const struct suite *s, const struct head *heads, size_t index,
+		      bool same_open, const char *bullet)
 {
 	const struct bundle *b = s->bundles[index];
+	const struct head *h = &heads[index];
 	_cleanup_free_ char *path = suite_clean(b->path);
 	_cleanup_free_ char *problem = suite_clean(bundle_problem(b));
-	struct head h;
-	int r = path && problem ? head_make(&h, s, index) : -ENOMEM;
+	int r = path && problem ? 0 : -ENOMEM;
 
 	if (r < 0)
 		return r;
 	fprintf(f, "%s%s%s%s\n", bullet, path, *problem ? ": INCOMPLETE: " : "", problem);
-	for (size_t i = 0; i < h.count && !r; i++) {
-		_cleanup_free_ char *value = suite_clean(h.lines[i].value);
-		_cleanup_free_ char *how = suite_clean(h.lines[i].how);
-		_cleanup_free_ char *name = suite_clean(h.lines[i].name);
+	for (size_t i = 0; i < h->count && !r; i++)
+		if (!is_common(heads, s->bundle_count, &h->lines[i]))
+			r = print_line(f, &h->lines[i], bullet);
+	if (!same_open)
+		print_questions(f, h, bullet);
+	return r;
+}
 
-		if (!value || !how || !name)
-			r = -ENOMEM;
-		else
-			fprintf(f, "  %s%-16s %s%s%s%s\n", bullet, name, value, *how ? " (" : "",
-				how, *how ? ")" : "");
+static int print_common(FILE *f, const struct head *heads, size_t count, bool same_open,
+			const char *bullet)
+{
+	int r = 0;
+
+	fprintf(f, "%sall %zu captures\n", bullet, count);
+	for (size_t i = 0; i < heads->count && !r; i++)
+		if (is_common(heads, count, &heads->lines[i]))
+			r = print_line(f, &heads->lines[i], bullet);
+	if (same_open)
+		print_questions(f, heads, bullet);
+	return r;
+}
+
+static int print_heads(FILE *f, const struct suite *s, const char *bullet)
+{
+	size_t count = s->bundle_count;
+	struct head *heads = calloc(count + 1, sizeof(*heads));
+	bool same_open = count > 1;
+	int r = heads ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < count && !r; i++) {
+		r = head_make(&heads[i], s, i);
+		same_open = same_open && !r && same_questions(&heads[0], &heads[i]);
 	}
-	if (h.open_count) {
-		fprintf(f, "  %s%-16s", bullet, "open questions");
-		for (size_t i = 0; i < h.open_count; i++)
-			fprintf(f, "%s %s", i ? "," : "", h.open[i]);
-		fprintf(f, " (see kernelab context)\n");
-	}
-	head_free(&h);
+	if (!r && count > 1)
+		r = print_common(f, heads, count, same_open, bullet);
+	for (size_t i = 0; i < count && !r; i++)
+		r = print_head(f, s, heads, i, same_open, bullet);
+	for (size_t i = 0; heads && i < count; i++)
+		head_free(&heads[i]);
+	free(heads);
 	return r;
 }
 
@@ -266,11 +340,10 @@ static uint64_t missing_total(const struct suite *s)
 int suite_report_text(FILE *f, const struct capture_set *set)
 {
 	const struct suite *s = set->suite;
-	int r = 0;
+	int r;
 
 	print_totals(f, set);
-	for (size_t i = 0; i < set->count && !r; i++)
-		r = print_head(f, s, i, "");
+	r = print_heads(f, s, "");
 	fprintf(f, "\n");
 	if (!r)
 		r = print_families(f, s);
@@ -322,13 +395,12 @@ static int markdown_families(FILE *f, const struct suite *s)
 int suite_report_markdown(FILE *f, const struct capture_set *set)
 {
 	const struct suite *s = set->suite;
-	int r = 0;
+	int r;
 
 	fprintf(f, "### Kernel suite\n\n");
 	print_totals(f, set);
 	fprintf(f, "\n");
-	for (size_t i = 0; i < set->count && !r; i++)
-		r = print_head(f, s, i, "- ");
+	r = print_heads(f, s, "- ");
 	if (!r)
 		r = markdown_families(f, s);
 	fprintf(f, "\n");
