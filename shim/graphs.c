@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/base.h"
+#include "shim/functions.h"
 #include "shim/graph_record.h"
 #include "shim/hooks.h"
 #include "shim/kernels.h"
@@ -91,11 +92,8 @@ static void read_attributes(struct graph_kernel *k)
 /* The kernel of a handle, taken in if it is new. NULL without memory. */
 static struct kernel *kernel_of(CUfunction handle)
 {
-	struct kernel *k;
+	struct kernel *k = functions_kernel(handle);
 
-	pthread_mutex_lock(&recorder_table_lock);
-	k = kernels_of_function(handle);
-	pthread_mutex_unlock(&recorder_table_lock);
 	return k ? k : kernels_adopt(handle);
 }
 
@@ -123,7 +121,7 @@ static int read_params(struct graph_kernel *k, const CUDA_KERNEL_NODE_PARAMS *p)
 	k->facts = (struct launch_facts){.call = call, .kernel = kernel};
 	if (kernel->recorded) {
 		size = params_gather(kernel, call, buffer, &k->facts.params_known);
-		k->facts.class_key = params_class(kernel, call, buffer, size);
+		k->facts.class_key = params_class(kernel, call->grid, call->params, call->extra);
 		params = malloc(size + 1);
 		if (!params)
 			return -ENOMEM;

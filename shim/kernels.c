@@ -7,21 +7,16 @@
 
 #include "kernelab/dtype.h"
 #include "lib/base.h"
+#include "shim/functions.h"
 #include "shim/hooks.h"
 #include "shim/map.h"
+#include "shim/params.h"
 #include "shim/recorder.h"
 
 #define PARAMS_MAX 4096u /* 32,764 bytes of parameters hold no more that are 8 bytes */
 
-struct function {
-	uint64_t holder; /* handle of its module or library; 0: adopted */
-	struct kernel *kernel;
-	bool in_library; /* the handle is a CUkernel */
-};
-
-static struct map functions; /* handle → struct function; table_lock */
-static struct map by_name;   /* hash of image and entry → struct kernel; table_lock */
-static struct kernel **all;  /* table_lock */
+static struct map by_name;  /* hash of image and entry → struct kernel; table_lock */
+static struct kernel **all; /* table_lock */
 static size_t count, capacity;
 static uint32_t next_number;
 
@@ -116,6 +111,7 @@ static void kernel_free(struct kernel *k)
 	free(k->entry);
 	free(k->params);
 	free(k->kinds);
+	free(k->key_parts);
 	free(k);
 }
 
@@ -141,7 +137,7 @@ static struct kernel *kernel_new(struct image *image, const char *entry, CUfunct
 			attribute(function, in_library, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
 		classify(k);
 	}
-	if (k->entry && (!k->recorded || k->kinds))
+	if (k->entry && (!k->recorded || (k->kinds && params_plan(k) >= 0)))
 		return k;
 	kernel_free(k);
 	return NULL;
@@ -157,21 +153,10 @@ static int remember(struct kernel *k)
 	return 0;
 }
 
+/* Caller holds table_lock. */
 static int bind_function(CUfunction handle, uint64_t holder, struct kernel *k, bool in_library)
 {
-	struct function *f = map_get(&functions, (uintptr_t)handle);
-	int r;
-
-	if (!f) {
-		f = calloc(1, sizeof(*f));
-		r = f ? map_put(&functions, (uintptr_t)handle, f) : -ENOMEM;
-		if (r < 0) {
-			free(f);
-			return r;
-		}
-	}
-	*f = (struct function){holder, k, in_library};
-	return 0;
+	return functions_put(handle, &(struct function){holder, k, in_library});
 }
 
 /* Caller holds load_lock, so nobody else makes the same kernel. */
@@ -243,24 +228,16 @@ void kernels_found_in_library(CUlibrary library, CUkernel handle, const char *en
 
 void kernels_function_of(CUkernel handle, CUfunction function)
 {
-	struct function *f;
+	struct function f;
 	int r = 0;
 
 	pthread_mutex_lock(&recorder_table_lock);
-	f = map_get(&functions, (uintptr_t)handle);
 	/* The same value may come back: a handle that is both is launched as it is. */
-	if (f && (uintptr_t)function != (uintptr_t)handle)
-		r = bind_function(function, f->holder, f->kernel, false);
+	if ((uintptr_t)function != (uintptr_t)handle && functions_get((CUfunction)handle, &f))
+		r = bind_function(function, f.holder, f.kernel, false);
 	pthread_mutex_unlock(&recorder_table_lock);
 	if (r < 0)
 		recorder_fail("remembering a function", r);
-}
-
-struct kernel *kernels_of_function(CUfunction function)
-{
-	struct function *f = map_get(&functions, (uintptr_t)function);
-
-	return f ? f->kernel : NULL;
 }
 
 struct kernel *kernels_adopt(CUfunction function)
@@ -275,9 +252,7 @@ struct kernel *kernels_adopt(CUfunction function)
 		if (real.cuFuncGetModule && name &&
 		    real.cuFuncGetModule(&module, function) == CUDA_SUCCESS) {
 			kernels_found(module, function, name);
-			pthread_mutex_lock(&recorder_table_lock);
-			k = kernels_of_function(function);
-			pthread_mutex_unlock(&recorder_table_lock);
+			k = functions_kernel(function);
 			if (k)
 				return k;
 		}
@@ -302,13 +277,12 @@ struct kernel *kernels_adopt(CUfunction function)
 
 bool kernels_usable(CUfunction handle)
 {
-	struct function *f;
+	struct function f;
 	bool in_library;
 	int value = 0;
 
 	pthread_mutex_lock(&recorder_table_lock);
-	f = map_get(&functions, (uintptr_t)handle);
-	in_library = f && f->in_library;
+	in_library = functions_get(handle, &f) && f.in_library;
 	pthread_mutex_unlock(&recorder_table_lock);
 	if (in_library && (!real.cuKernelGetFunction ||
 			   real.cuKernelGetFunction(&handle, (CUkernel)handle) != CUDA_SUCCESS))
@@ -316,40 +290,9 @@ bool kernels_usable(CUfunction handle)
 	return real.cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, handle) == CUDA_SUCCESS;
 }
 
-static int of_holder(void *value, void *data)
-{
-	struct function *f = value;
-
-	if (f->holder != *(const uint64_t *)data)
-		return 0;
-	free(f);
-	return 1;
-}
-
 void kernels_drop_holder(uint64_t holder)
 {
-	map_filter(&functions, of_holder, &holder);
-}
-
-struct shape_class *kernels_class(struct kernel *k, struct hash128 key, const uint32_t grid[3])
-{
-	struct shape_class *c;
-
-	for (size_t i = 0; i < k->class_count; i++)
-		if (hash_equal(k->classes[i].key, key))
-			return &k->classes[i];
-	if (!k->classes) {
-		/* All at once, so that a class stays where it is. */
-		k->classes = calloc(CLASSES_MAX, sizeof(*k->classes));
-		if (!k->classes)
-			return &k->more;
-	}
-	if (k->class_count == CLASSES_MAX)
-		return &k->more;
-	c = &k->classes[k->class_count++];
-	c->key = key;
-	memcpy(c->grid, grid, sizeof(c->grid));
-	return c;
+	functions_drop(holder);
 }
 
 /* ---- records ---- */
@@ -367,14 +310,13 @@ int kernels_write(struct bundle_writer *w, struct kernel *k, CUfunction function
 		.static_shared_bytes = k->static_shared_bytes,
 		.local_bytes = k->local_bytes,
 	};
-	const struct function *f;
+	struct function f;
 	bool mine, in_library;
 
 	pthread_mutex_lock(&recorder_table_lock);
 	mine = !k->written;
 	k->written = true;
-	f = map_get(&functions, (uintptr_t)function);
-	in_library = f && f->in_library;
+	in_library = functions_get(function, &f) && f.in_library;
 	pthread_mutex_unlock(&recorder_table_lock);
 	if (!mine)
 		return 0;
@@ -407,7 +349,8 @@ void kernels_each(void (*visit)(struct kernel *kernel, void *data), void *data)
 
 void kernels_forget(void)
 {
-	functions = by_name = (struct map){0};
+	functions_forget();
+	by_name = (struct map){0};
 	all = NULL;
 	count = capacity = 0;
 	next_number = 0;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions of the program: which kernel a handle is, its parameters, its counters. */
+/* Kernels of the program: how their handles are found, their parameters, their counters. */
 #ifndef SHIM_KERNELS_H
 #define SHIM_KERNELS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "drv/entries.h"
 #include "kernelab/bundle.h"
+#include "shim/classes.h"
 #include "shim/images.h"
 
 /* What a parameter is to the shape class. */
@@ -20,45 +22,22 @@ enum param_kind {
 	PARAM_HIDDEN      /* scratch pointer that the compiler added */
 };
 
-#define CLASSES_MAX 64u
-
-/* Why a launch of a recorded kernel was only counted. shim/launches.c has the words. */
-enum launch_left {
-	LEFT_PER_CLASS,
-	LEFT_SKIPPED,
-	LEFT_BEFORE,
-	LEFT_AFTER,
-	LEFT_MAX_LAUNCHES,
-	LEFT_MAX_BYTES,
-	LEFT_IN_CAPTURE,
-	LEFT_FAILED,
-	LEFT_CLASSES,
-	LEFT_NOT_RECORDABLE,
-	LEFT_POSTPONED,
-	LEFT_ENDED,
-	LEFT_COUNT
+/* How a parameter goes into the key of the shape class. */
+enum key_kind {
+	KEY_ALIGNMENT, /* a pointer */
+	KEY_WORD,      /* 8 bytes: a pointer, where the upper half is not 0, or a number */
+	KEY_FOUR,      /* a number of 4 bytes */
+	KEY_EIGHT,
+	KEY_BYTES, /* a number of another size */
+	KEY_WORDS  /* a struct: words, and the bytes behind them */
 };
 
-/* A number, and how much of it CLASS records have told so far. */
-struct tally {
-	uint64_t count, flushed;
+struct key_part {
+	uint32_t param, offset, size;
+	enum key_kind kind;
 };
 
-struct shape_class {
-	struct hash128 key;
-	uint32_t grid[3];
-	uint64_t seen;
-	uint64_t claimed; /* launches that are being recorded, or are with contents; samples not */
-	uint64_t next_sample; /* number in the class of the next one; 0: not computed yet */
-	uint32_t samples;     /* taken */
-	uint32_t schedule;    /* index of the next sample */
-	struct tally written; /* LAUNCH records */
-	struct tally left[LEFT_COUNT];
-	uint32_t captured; /* LAUNCH records made in stream capture: at most one */
-	uint32_t failed;   /* recordings that got no contents */
-};
-
-/* An image's entry. Lives as long as the process. Counters: table_lock. */
+/* An image's entry. Lives as long as the process. Counters: table_lock, if nothing else is said. */
 struct kernel {
 	struct image *image; /* NULL: a function that no seen module holds */
 	char *entry;         /* "" where the driver does not tell */
@@ -75,11 +54,13 @@ struct kernel {
 	bool layout_known;
 	uint32_t registers, static_shared_bytes, local_bytes;
 
-	struct shape_class *classes;
-	size_t class_count;
-	struct shape_class more;    /* launches of classes beyond CLASSES_MAX */
-	struct tails *tails;        /* among those */
-	uint64_t launches, flushed; /* of kernels that are only counted */
+	struct key_part *key_parts; /* of the parameters that count; constant */
+	size_t key_part_count;
+
+	struct classes classes;
+	struct tails *tails;    /* among the launches beyond CLASSES_MAX */
+	atomic_ullong launches; /* of kernels that are only counted; no lock */
+	uint64_t flushed;       /* of them */
 };
 
 /* cuModuleGetFunction succeeded. Takes both locks. Calls the driver for the layout. */
@@ -89,9 +70,6 @@ void kernels_found(CUmodule module, CUfunction function, const char *entry);
 void kernels_found_in_library(CUlibrary library, CUkernel handle, const char *entry);
 /* cuKernelGetFunction: the function is the kernel's, in the current context. Takes table_lock. */
 void kernels_function_of(CUkernel handle, CUfunction function);
-
-/* The kernel behind a handle, NULL if not known. Caller holds table_lock. */
-struct kernel *kernels_of_function(CUfunction function);
 
 /*
  * For a handle that no wrapped call gave: found by its module if that was seen (a function that was
@@ -108,13 +86,6 @@ bool kernels_usable(CUfunction handle);
 
 /* Forgets the functions of a module or library. Caller holds table_lock. */
 void kernels_drop_holder(uint64_t holder);
-
-/*
- * The kernel's class of that key, made if need be; &kernel->more beyond CLASSES_MAX or without
- * memory. Caller holds table_lock.
- */
-struct shape_class *kernels_class(struct kernel *kernel, struct hash128 key,
-				  const uint32_t grid[3]);
 
 /* Writes KERNEL once. function: to ask for what is set per function, or NULL. 0 or -errno. */
 int kernels_write(struct bundle_writer *w, struct kernel *kernel, CUfunction function);

@@ -6,11 +6,13 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "shim/functions.h"
 #include "shim/kernels.h"
 #include "shim/params.h"
 #include "shim/record_launch.h"
 #include "shim/recorder.h"
 #include "shim/sweeps.h"
+#include "shim/window.h"
 
 /* So much a kill -9 may lose of the counts. */
 #define FLUSH_NS       2000000000u
@@ -18,13 +20,19 @@
 /* A class whose contents could not be had is tried again with its next launches. */
 #define FAILURES_MAX 3u
 
-static atomic_ullong launches_seen, launches_recorded;
+/* Counted by all threads: nothing else is in its cache line. */
+static struct {
+	_Alignas(CACHE_LINE) atomic_ullong count;
+	char rest[CACHE_LINE - sizeof(atomic_ullong)];
+} launches_seen;
+
+static atomic_ullong launches_recorded;
 static uint64_t claimed_total; /* recorded or being recorded, whole process; table_lock */
 static uint64_t last_flush_ns; /* table_lock */
 
 void launches_totals(uint64_t *seen, uint64_t *recorded)
 {
-	*seen = atomic_load(&launches_seen);
+	*seen = atomic_load(&launches_seen.count);
 	*recorded = atomic_load(&launches_recorded);
 }
 
@@ -68,8 +76,10 @@ static int put_class(struct bundle_writer *w, const struct kernel *k, const stru
 /* One record for what is recorded, one for each reason why something is not. */
 static int put_classes(struct bundle_writer *w, const struct kernel *k, struct shape_class *c)
 {
-	int r = put_class(w, k, c, &c->written, NULL);
+	int r;
 
+	classes_fold(c);
+	r = put_class(w, k, c, &c->written, NULL);
 	for (int i = 0; r >= 0 && i < LEFT_COUNT; i++)
 		r = put_class(w, k, c, &c->left[i], left_reasons[i]);
 	return r;
@@ -88,16 +98,17 @@ static const char *kernel_reason(const struct kernel *k)
 
 static int put_unrecorded(struct bundle_writer *w, struct kernel *k)
 {
+	uint64_t launches = atomic_load_explicit(&k->launches, memory_order_relaxed);
 	struct record_unrecorded record = {
 		.name = k->entry,
 		.origin = k->image ? k->image->origin : ORIGIN_OTHER,
-		.launches = k->launches - k->flushed,
+		.launches = launches - k->flushed,
 		.reason = kernel_reason(k),
 	};
 
-	if (k->flushed == k->launches)
+	if (k->flushed == launches)
 		return 0;
-	k->flushed = k->launches;
+	k->flushed = launches;
 	return bundle_put_unrecorded(w, &record);
 }
 
@@ -109,11 +120,12 @@ struct flush {
 static void flush_kernel(struct kernel *k, void *data)
 {
 	struct flush *f = data;
+	struct shape_class *more = atomic_load(&k->classes.more);
 
-	for (size_t i = 0; f->r >= 0 && i < k->class_count; i++)
-		f->r = put_classes(f->w, k, &k->classes[i]);
-	if (f->r >= 0)
-		f->r = put_classes(f->w, k, &k->more);
+	for (struct shape_class *c = k->classes.first; f->r >= 0 && c; c = c->next)
+		f->r = put_classes(f->w, k, c);
+	if (f->r >= 0 && more)
+		f->r = put_classes(f->w, k, more);
 	if (f->r >= 0)
 		f->r = put_unrecorded(f->w, k);
 }
@@ -154,20 +166,43 @@ static void flush_now_and_then(uint64_t seq)
 
 uint64_t launches_number(uint64_t count)
 {
-	return atomic_fetch_add(&launches_seen, count) + 1;
+	return atomic_fetch_add_explicit(&launches_seen.count, count, memory_order_relaxed) + 1;
+}
+
+static void revoke_all(struct kernel *k, void *unused)
+{
+	struct shape_class *more = atomic_load(&k->classes.more);
+
+	for (struct shape_class *c = k->classes.first; c; c = c->next)
+		classes_revoke(c);
+	if (more)
+		classes_revoke(more);
+}
+
+/* Whether KERNELAB_MAX_LAUNCHES is reached is part of every class's answer. */
+static void add_claimed(int n)
+{
+	uint64_t limit = recorder_settings()->max_launches;
+	bool full = claimed_total >= limit;
+
+	claimed_total += (uint64_t)n;
+	if (full != (claimed_total >= limit))
+		kernels_each(revoke_all, NULL);
 }
 
 /* Whether the run is where launches are recorded; else *why. Caller holds table_lock. */
-static bool in_budget(uint64_t seq, enum launch_left *why)
+static bool in_budget(uint64_t seq, enum launch_left *why, enum window *now)
 {
-	const struct selection *s = recorder_settings();
-	uint64_t now = s->start.ns || s->stop.ns ? recorder_running_ns() : 0;
+	bool changed;
+	enum window part = window_look(seq, now, &changed);
 
-	if (seq <= s->start.launches || now < s->start.ns)
+	if (changed)
+		kernels_each(revoke_all, NULL);
+	if (part == WINDOW_BEFORE)
 		*why = LEFT_BEFORE;
-	else if ((s->stop.launches && seq > s->stop.launches) || (s->stop.ns && now > s->stop.ns))
+	else if (part == WINDOW_AFTER)
 		*why = LEFT_AFTER;
-	else if (claimed_total >= s->max_launches)
+	else if (claimed_total >= recorder_settings()->max_launches)
 		*why = LEFT_MAX_LAUNCHES;
 	else
 		return true;
@@ -199,7 +234,7 @@ static bool has_turn(struct shape_class *c, struct launch_facts *f, enum launch_
 	const struct selection *s = recorder_settings();
 
 	f->turn = TURN_FIRST;
-	if (c == &f->kernel->more) {
+	if (classes_is_more(&f->kernel->classes, c)) {
 		f->turn = TURN_TAIL;
 		*why = c->failed < TAILS_MAX ? LEFT_CLASSES : LEFT_FAILED;
 		return c->failed < TAILS_MAX &&
@@ -220,32 +255,71 @@ static bool has_turn(struct shape_class *c, struct launch_facts *f, enum launch_
 	return sample_due(c);
 }
 
+/* How many launches that follow are left for the same reason, whatever they are. */
+static int64_t passing(const struct shape_class *c, const struct kernel *k, enum launch_left why,
+		       enum window now)
+{
+	const struct selection *s = recorder_settings();
+	uint64_t n = 0;
+
+	switch (why) {
+	case LEFT_BEFORE: /* a thread may come late with a launch from before */
+		return now == WINDOW_BEFORE ? CREDIT_FOREVER : 0;
+	case LEFT_AFTER:
+	case LEFT_MAX_LAUNCHES:
+	case LEFT_FAILED:
+		return CREDIT_FOREVER;
+	case LEFT_SKIPPED:
+		n = s->skip_launches - c->seen;
+		break;
+	case LEFT_PER_CLASS:
+		if (c->samples >= s->samples)
+			return CREDIT_FOREVER;
+		n = c->next_sample - c->seen - 1; /* sample_due has computed it */
+		break;
+	case LEFT_CLASSES:
+		return tails_full(k->tails) ? CREDIT_FOREVER : 0;
+	default:
+		return 0;
+	}
+	return n < CREDIT_FOREVER ? (int64_t)n : CREDIT_FOREVER;
+}
+
 /* Counts it; true if the launch is one to record: it has been claimed then. */
 static bool claim(struct launch_facts *f)
 {
 	struct shape_class *c;
 	enum launch_left why;
-	bool record;
+	enum window now;
+	bool record = false;
 
 	pthread_mutex_lock(&recorder_table_lock);
-	c = kernels_class(f->kernel, f->class_key, f->call->grid);
+	c = classes_get(&f->kernel->classes, f->class_key, f->call->grid);
 	f->shape_class = c;
-	c->seen++;
-	record = in_budget(f->seq, &why) && has_turn(c, f, &why);
+	if (c) {
+		classes_revoke(c);
+		c->seen++;
+		record = in_budget(f->seq, &why, &now) && has_turn(c, f, &why);
+	}
 	if (record) {
-		claimed_total++;
+		add_claimed(1);
 		c->claimed += f->turn == TURN_FIRST; /* launches_settle says what became of it */
-	} else {
+	} else if (c) {
 		c->left[why].count++;
+		classes_grant(c, why, passing(c, f->kernel, why, now));
 	}
 	pthread_mutex_unlock(&recorder_table_lock);
+	if (!c)
+		recorder_fail("counting a launch", -ENOMEM);
 	return record;
 }
 
 /* Another launch of the class gets the turn. Caller holds table_lock. */
 static void give_back(const struct launch_facts *f, bool written)
 {
-	claimed_total -= !written;
+	classes_revoke(f->shape_class);
+	if (!written)
+		add_claimed(-1);
 	f->shape_class->claimed -= f->turn == TURN_FIRST;
 }
 
@@ -264,14 +338,24 @@ static bool bytes_left(const struct launch_facts *f)
 		pthread_mutex_lock(&recorder_table_lock);
 		give_back(f, false);
 		f->shape_class->left[LEFT_MAX_BYTES].count++;
+		/* A bundle never gets smaller; after a sample the class goes on as before it. */
+		if (f->turn == TURN_FIRST)
+			classes_grant(f->shape_class, LEFT_MAX_BYTES, CREDIT_FOREVER);
 		pthread_mutex_unlock(&recorder_table_lock);
 	}
 	return left;
 }
 
+/* Whether it passes by the credit of its class, which then is in *c. */
+static bool passes(const struct kernel *k, struct hash128 key, uint64_t seq, struct shape_class **c)
+{
+	*c = window_due(seq) ? NULL : classes_find(&k->classes, key);
+	return *c && classes_pass(*c);
+}
+
 bool launches_claim(struct launch_facts *f)
 {
-	if (!claim(f) || !bytes_left(f))
+	if (passes(f->kernel, f->class_key, f->seq, &f->shape_class) || !claim(f) || !bytes_left(f))
 		return false;
 	f->inputs = sweeps_inputs(f);
 	f->sweep = sweeps_note(f);
@@ -281,17 +365,34 @@ bool launches_claim(struct launch_facts *f)
 void launches_count(struct launch_facts *f)
 {
 	pthread_mutex_lock(&recorder_table_lock);
-	f->shape_class = kernels_class(f->kernel, f->class_key, f->call->grid);
-	f->shape_class->seen++;
-	f->shape_class->left[LEFT_NOT_RECORDABLE].count++;
+	f->shape_class = classes_get(&f->kernel->classes, f->class_key, f->call->grid);
+	if (f->shape_class) {
+		f->shape_class->seen++;
+		f->shape_class->left[LEFT_NOT_RECORDABLE].count++;
+	}
 	pthread_mutex_unlock(&recorder_table_lock);
+	if (!f->shape_class)
+		recorder_fail("counting a launch", -ENOMEM);
 }
 
 void launches_count_other(struct kernel *kernel)
 {
-	pthread_mutex_lock(&recorder_table_lock);
-	kernel->launches++;
-	pthread_mutex_unlock(&recorder_table_lock);
+	atomic_fetch_add_explicit(&kernel->launches, 1, memory_order_relaxed);
+}
+
+uint64_t launches_pass(CUfunction function, const uint32_t grid[3], void **params, void **extra)
+{
+	uint64_t seq = launches_number(1);
+	struct kernel *k = functions_kernel(function);
+	struct shape_class *c;
+
+	if (!k || !(seq % FLUSH_LAUNCHES))
+		return seq;
+	if (!k->recorded) {
+		launches_count_other(k);
+		return 0;
+	}
+	return passes(k, params_class(k, grid, params, extra), seq, &c) ? 0 : seq;
 }
 
 static struct recording *consider(const struct launch_call *call, struct kernel *k, uint64_t seq)
@@ -300,32 +401,25 @@ static struct recording *consider(const struct launch_call *call, struct kernel 
 	struct launch_facts facts = {.call = call, .kernel = k, .seq = seq, .params = params};
 
 	facts.params_size = params_gather(k, call, params, &facts.params_known);
-	facts.class_key = params_class(k, call, params, facts.params_size);
+	facts.class_key = params_class(k, call->grid, call->params, call->extra);
 	return launches_claim(&facts) ? record_launch_begin(&facts) : NULL;
 }
 
-struct recording *launches_before(const struct launch_call *call)
+struct recording *launches_before(const struct launch_call *call, uint64_t seq)
 {
-	uint64_t seq = launches_number(1);
+	struct kernel *k = functions_kernel(call->function);
 	struct recording *r = NULL;
-	struct kernel *k;
 
-	pthread_mutex_lock(&recorder_table_lock);
-	k = kernels_of_function(call->function);
-	if (k && !k->recorded)
-		k->launches++;
-	pthread_mutex_unlock(&recorder_table_lock);
-	if (!k) {
+	if (!k)
 		k = kernels_adopt(call->function);
-		if (!k) {
-			recorder_fail("counting a launch", -ENOMEM);
-			return NULL;
-		}
-		if (!k->recorded)
-			launches_count_other(k);
+	if (!k) {
+		recorder_fail("counting a launch", -ENOMEM);
+		return NULL;
 	}
 	if (k->recorded)
 		r = consider(call, k, seq);
+	else
+		launches_count_other(k);
 	flush_now_and_then(seq);
 	return r;
 }
@@ -352,7 +446,8 @@ void launches_settle(const struct launch_facts *f, enum launch_outcome outcome)
 
 	pthread_mutex_lock(&recorder_table_lock);
 	if (outcome != LAUNCH_RECORDED)
-		give_back(f, written);
+		give_back(f,
+			  written); /* takes the credit too, for what follows may be decided anew */
 	switch (outcome) {
 	case LAUNCH_FAILED:
 		c->failed++;
@@ -399,7 +494,8 @@ void launches_after(struct recording *r, CUresult result)
 
 void launches_forget(void)
 {
-	atomic_store(&launches_seen, 0);
+	atomic_store(&launches_seen.count, 0);
 	atomic_store(&launches_recorded, 0);
 	claimed_total = last_flush_ns = 0;
+	window_forget();
 }

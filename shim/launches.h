@@ -25,10 +25,17 @@ struct launch_call {
 struct recording;
 
 /*
- * Counts the launch; if it is to be recorded writes KERNEL and LAUNCH with the contents before, and
- * returns what launches_after needs; else NULL. Never changes anything the launch depends on.
+ * Counts the launch and returns 0 if there is nothing to record of it, which nearly always is so;
+ * else its number, for launches_before. No lock, no allocation, no system call; leaves errno alone.
  */
-struct recording *launches_before(const struct launch_call *call);
+uint64_t launches_pass(CUfunction function, const uint32_t grid[3], void **params, void **extra);
+
+/*
+ * Decides on a launch that launches_pass did not let pass, and counts it; if it is to be recorded
+ * writes KERNEL and LAUNCH with the contents before, and returns what launches_after needs; else
+ * NULL. Never changes anything the launch depends on.
+ */
+struct recording *launches_before(const struct launch_call *call, uint64_t seq);
 
 /* The real launch returned `result`: waits, a bounded time, and writes AFTER. Frees it. NULL:
  * nothing. */

@@ -2,34 +2,41 @@
 /* Reads kernelParams and extra; builds the key of a shape class. */
 #include "shim/params.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-static size_t gather_extra(void **extra, unsigned char *buffer, bool *known)
+/* The buffer of `extra` and its size; NULL if it is not what the driver takes. */
+static const unsigned char *extra_buffer(void **extra, size_t *size)
 {
 	const void *data = NULL;
-	size_t size = 0;
 
+	*size = 0;
 	for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
 		if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER)
 			data = extra[1];
 		else if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[1])
-			memcpy(&size, extra[1], sizeof(size));
+			memcpy(size, extra[1], sizeof(*size));
 		else
-			return 0;
+			return NULL;
 	}
-	if (!data || size > PARAMS_BYTES_MAX)
-		return 0;
-	memcpy(buffer, data, size);
-	*known = true;
-	return size;
+	return *size > PARAMS_BYTES_MAX ? NULL : data;
 }
 
 size_t params_gather(const struct kernel *k, const struct launch_call *call, unsigned char *buffer,
 		     bool *known)
 {
 	*known = false;
-	if (!call->params && call->extra)
-		return gather_extra(call->extra, buffer, known);
+	if (!call->params && call->extra) {
+		size_t size;
+		const unsigned char *data = extra_buffer(call->extra, &size);
+
+		if (!data)
+			return 0;
+		memcpy(buffer, data, size);
+		*known = true;
+		return size;
+	}
 	if (!k->layout_known || k->params_bytes > PARAMS_BYTES_MAX ||
 	    (k->param_count && !call->params))
 		return 0;
@@ -43,13 +50,48 @@ size_t params_gather(const struct kernel *k, const struct launch_call *call, uns
 	return k->params_bytes;
 }
 
+/* ---- the class ---- */
+
+static bool key_kind_of(enum param_kind kind, uint32_t size, enum key_kind *key)
+{
+	switch (kind) {
+	case PARAM_POINTER:
+		*key = KEY_ALIGNMENT;
+		return size == 8;
+	case PARAM_INTEGER:
+		*key = size == 4 ? KEY_FOUR : size == 8 ? KEY_EIGHT : KEY_BYTES;
+		return true;
+	case PARAM_UNKNOWN:
+		*key = size == 8 ? KEY_WORD : size == 4 ? KEY_FOUR : KEY_WORDS;
+		return true;
+	default:
+		return false;
+	}
+}
+
+int params_plan(struct kernel *k)
+{
+	k->key_parts = calloc(k->param_count + 1, sizeof(*k->key_parts));
+	if (!k->key_parts)
+		return -ENOMEM;
+	for (size_t i = 0; k->params_bytes <= PARAMS_BYTES_MAX && i < k->param_count; i++) {
+		const struct record_param *p = &k->params[i];
+		enum key_kind kind;
+
+		if (key_kind_of(k->kinds[i], p->size, &kind))
+			k->key_parts[k->key_part_count++] =
+				(struct key_part){(uint32_t)i, p->offset, p->size, kind};
+	}
+	return 0;
+}
+
 /* The key's parts, in a buffer on the stack. */
 struct key {
-	unsigned char data[2048];
 	size_t used;
+	unsigned char data[2048];
 };
 
-static void key_add(struct key *key, const void *data, size_t size)
+static void add_long(struct key *key, const unsigned char *data, size_t size)
 {
 	while (size) {
 		size_t n = sizeof(key->data) - key->used;
@@ -58,7 +100,7 @@ static void key_add(struct key *key, const void *data, size_t size)
 			n = size;
 		memcpy(key->data + key->used, data, n);
 		key->used += n;
-		data = (const unsigned char *)data + n;
+		data += n;
 		size -= n;
 		if (key->used == sizeof(key->data)) {
 			struct hash128 h = hash_bytes(key->data, key->used);
@@ -69,50 +111,100 @@ static void key_add(struct key *key, const void *data, size_t size)
 	}
 }
 
-static void add_pointer(struct key *key, const unsigned char *at)
+/* Where the size is constant this is one store. */
+static inline void add(struct key *key, const void *data, size_t size)
 {
-	uint64_t value;
-	unsigned char alignment = 0;
-
-	memcpy(&value, at, sizeof(value));
-	if (value)
-		alignment = (unsigned char)((value | 16) & -(value | 16));
-	key_add(key, &alignment, 1);
-}
-
-static void add_unknown(struct key *key, const unsigned char *at, size_t size)
-{
-	for (; size >= 8; at += 8, size -= 8) {
-		uint64_t word;
-
-		memcpy(&word, at, sizeof(word));
-		if (word >> 32)
-			add_pointer(key, at);
-		else
-			key_add(key, at, 8);
+	if (key->used + size < sizeof(key->data)) {
+		memcpy(key->data + key->used, data, size);
+		key->used += size;
+	} else {
+		add_long(key, data, size);
 	}
-	key_add(key, at, size);
 }
 
-struct hash128 params_class(const struct kernel *k, const struct launch_call *call,
-			    const unsigned char *buffer, size_t size)
+static inline uint64_t word_at(const unsigned char *at)
+{
+	uint64_t word;
+
+	memcpy(&word, at, sizeof(word));
+	return word;
+}
+
+static inline void add_alignment(struct key *key, uint64_t pointer)
+{
+	unsigned char alignment = (unsigned char)((pointer | 16) & -(pointer | 16));
+
+	if (!pointer)
+		alignment = 0;
+	add(key, &alignment, 1);
+}
+
+static inline void add_word(struct key *key, uint64_t word)
+{
+	if (word >> 32)
+		add_alignment(key, word);
+	else
+		add(key, &word, 8);
+}
+
+static void add_words(struct key *key, const unsigned char *at, size_t size)
+{
+	for (; size >= 8; at += 8, size -= 8)
+		add_word(key, word_at(at));
+	add(key, at, size);
+}
+
+static inline void add_part(struct key *key, const struct key_part *p, const unsigned char *at)
+{
+	switch (p->kind) {
+	case KEY_ALIGNMENT:
+		add_alignment(key, word_at(at));
+		break;
+	case KEY_WORD:
+		add_word(key, word_at(at));
+		break;
+	case KEY_FOUR:
+		add(key, at, 4);
+		break;
+	case KEY_EIGHT:
+		add(key, at, 8);
+		break;
+	case KEY_BYTES:
+		add(key, at, p->size);
+		break;
+	case KEY_WORDS:
+		add_words(key, at, p->size);
+		break;
+	}
+}
+
+static void add_extra(struct key *key, const struct kernel *k, void **extra)
+{
+	size_t size;
+	const unsigned char *data = extra_buffer(extra, &size);
+
+	for (size_t i = 0; data && i < k->key_part_count; i++)
+		if ((size_t)k->key_parts[i].offset + k->key_parts[i].size <= size)
+			add_part(key, &k->key_parts[i], data + k->key_parts[i].offset);
+}
+
+struct hash128 params_class(const struct kernel *k, const uint32_t grid[3], void **params,
+			    void **extra)
 {
 	struct key key;
 
-	key.used = 0;
-	key_add(&key, call->grid, sizeof(call->grid));
-	for (size_t i = 0; i < k->param_count; i++) {
-		const struct record_param *p = &k->params[i];
-		const unsigned char *at = buffer + p->offset;
+	memcpy(key.data, grid, 3 * sizeof(*grid));
+	key.used = 3 * sizeof(*grid);
+	if (!params && extra) {
+		add_extra(&key, k, extra);
+		return hash_bytes(key.data, key.used);
+	}
+	for (size_t i = 0; params && i < k->key_part_count; i++) {
+		const struct key_part *p = &k->key_parts[i];
 
-		if ((size_t)p->offset + p->size > size)
-			continue;
-		if (k->kinds[i] == PARAM_POINTER && p->size == 8)
-			add_pointer(&key, at);
-		else if (k->kinds[i] == PARAM_INTEGER)
-			key_add(&key, at, p->size);
-		else if (k->kinds[i] == PARAM_UNKNOWN)
-			add_unknown(&key, at, p->size);
+		if (!params[p->param]) /* the driver will refuse it */
+			return hash_bytes(grid, 3 * sizeof(*grid));
+		add_part(&key, p, params[p->param]);
 	}
 	return hash_bytes(key.data, key.used);
 }

@@ -70,11 +70,11 @@ static void apply_rank(void)
 	settings.samples = 0;
 }
 
-static uint64_t monotonic_ns(void)
+static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
@@ -86,7 +86,7 @@ static void start(void)
 	enum state next = STATE_OFF;
 
 	if (output) {
-		started_ns = monotonic_ns();
+		started_ns = clock_ns(CLOCK_MONOTONIC);
 		/* Made absolute: the program may change its folder. */
 		output_folder = realpath(output, NULL);
 		if (!output_folder)
@@ -137,15 +137,19 @@ bool recorder_rank_left_out(void)
 
 uint64_t recorder_running_ns(void)
 {
-	return monotonic_ns() - started_ns;
+	return clock_ns(CLOCK_MONOTONIC) - started_ns;
+}
+
+uint64_t recorder_running_coarse_ns(void)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC_COARSE);
+
+	return now > started_ns ? now - started_ns : 0;
 }
 
 uint64_t recorder_time_ns(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return clock_ns(CLOCK_REALTIME);
 }
 
 /* "python3-4711-rank3.klab"; a number behind it where that is taken (the kernel reuses pids). */

@@ -31,6 +31,8 @@ const struct selection *recorder_settings(void);
 bool recorder_rank_left_out(void);
 /* Since the process first used the driver. */
 uint64_t recorder_running_ns(void);
+/* The same by the kernel's tick, some ms behind, and cheaper. */
+uint64_t recorder_running_coarse_ns(void);
 
 /*
  * Opens the bundle with RUN and FACT records if there is none yet. Caller holds load_lock.

@@ -18,9 +18,9 @@
 
 struct sweep_run {
 	struct hash128 family, inputs;
-	const struct image *image;             /* of the latest config */
-	const struct shape_class *shape_class; /* its class */
-	uint64_t first_seq;                    /* of the first config's launch */
+	const struct image *image;       /* of the latest config */
+	struct shape_class *shape_class; /* its class */
+	uint64_t first_seq;              /* of the first config's launch */
 	uint64_t latest_ns;
 };
 
@@ -73,6 +73,7 @@ static struct sweep_run *find(struct hash128 family, struct hash128 inputs)
 /* Whether the run's latest config was tried as an autotuner tries it, just now. */
 static bool tried(const struct sweep_run *run, uint64_t now)
 {
+	classes_fold(run->shape_class);
 	return run->shape_class->seen >= REPEATS_MIN && now - run->latest_ns <= PAUSE_MAX_NS;
 }
 

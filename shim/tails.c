@@ -126,3 +126,8 @@ bool tails_new(struct tails **tails, const struct kernel *k, const unsigned char
 	fresh = set_add(&(*tails)->kinds, kinds, n);
 	return set_add(&(*tails)->residues, residues, n * sizeof(residues[0])) || fresh;
 }
+
+bool tails_full(const struct tails *tails)
+{
+	return tails && tails->residues.count == TAILS_MAX && tails->kinds.count == TAILS_MAX;
+}

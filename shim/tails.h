@@ -36,4 +36,7 @@ struct tails;
 bool tails_new(struct tails **tails, const struct kernel *kernel, const unsigned char *params,
 	       size_t params_size);
 
+/* True if no launch can show a new one any more: there is no room. */
+bool tails_full(const struct tails *tails);
+
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "drv/driver.h"
@@ -308,6 +309,21 @@ static void threads(void)
 		pthread_join(ids[i], NULL);
 }
 
+/* Of one class, until half a second has passed by the clock. */
+static void paced(void)
+{
+	struct timespec start, now;
+
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	do {
+		CHECK(launch(1, x, y, 300000));
+		usleep(2000);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while ((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 <
+		 500);
+	CHECK(launch(1, x, y, 300000));
+}
+
 /* No file of this process can grow beyond 40,000 bytes. */
 static void full(void)
 {
@@ -382,6 +398,8 @@ int main(int argc, char **argv)
 		return launch(1, x, y, 1) == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES ? 0 : 5;
 	else if (!strcmp(mode, "threads"))
 		threads();
+	else if (!strcmp(mode, "paced"))
+		paced();
 	else if (!strcmp(mode, "full"))
 		full();
 	else if (!strcmp(mode, "loop"))

@@ -29,7 +29,7 @@ static struct bundle *record(const char *setting_text, const char *more)
 }
 
 /* Launches that were only counted for a reason that holds `word`; all must be accounted for. */
-static uint64_t left_out(const struct bundle *b, const char *word)
+static uint64_t left_out_of(const struct bundle *b, const char *word, uint64_t launches)
 {
 	uint64_t seen = 0, recorded = 0, left = 0;
 
@@ -41,9 +41,14 @@ static uint64_t left_out(const struct bundle *b, const char *word)
 		if (c->reason && strstr(c->reason, word))
 			left += c->seen - c->recorded;
 	}
-	assert_int_equal(seen, 200);
+	assert_int_equal(seen, launches);
 	assert_int_equal(recorded, b->launches.count);
 	return left;
+}
+
+static uint64_t left_out(const struct bundle *b, const char *word)
+{
+	return left_out_of(b, word, 200);
 }
 
 static void expect_seqs(const struct bundle *b, const uint64_t *seqs, size_t count)
@@ -92,6 +97,51 @@ static void between_seconds(void **state)
 	b = record("KERNELAB_STOP_AFTER=0.000000001s", NULL);
 	expect_seqs(b, NULL, 0);
 	assert_int_equal(left_out(b, "STOP_AFTER"), 200);
+}
+
+/* The start comes while the class has long had nothing to record: it is seen all the same. */
+static void start_in_mid_run(void **state)
+{
+	static const char *const start[] = {"KERNELAB_START_AFTER=0.2s", NULL};
+	const struct bundle *b;
+
+	client_run(&run, "paced", "softmax_k", start);
+	assert_int_equal(run.status, 0);
+	assert_int_equal(run.count, 1);
+	b = run.bundles[0];
+	assert_int_equal(b->launches.count, 1);
+	assert_int_equal(left_out_of(b, "START_AFTER", b->ends.items[0].launches) + 1,
+			 b->launches.items[0].seq);
+}
+
+/* Four threads share the turns; nothing is lost between those who decide and those who pass. */
+static void threads_share_turns(void **state)
+{
+	static const char *const settings[][5] = {
+		{"KERNELAB_SKIP_LAUNCHES=3", "KERNELAB_SAMPLE=2,2,2", NULL},
+		{"KERNELAB_START_AFTER=300", "KERNELAB_STOP_AFTER=500", "KERNELAB_PER_CLASS=2",
+		 NULL},
+		{"KERNELAB_MAX_LAUNCHES=9", "KERNELAB_PER_CLASS=30", NULL},
+		{"KERNELAB_MAX_BYTES=1", NULL},
+	};
+	static const char *const words[] = {"SKIP_LAUNCHES", "START_AFTER", "MAX_LAUNCHES",
+					    "MAX_BYTES"};
+	static const uint64_t left[] = {32 * 3, 300, 800 - 9, 800};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(settings); i++) {
+		client_run(&run, "threads", "softmax_k", settings[i]);
+		assert_int_equal(run.status, 0);
+		assert_int_equal(run.count, 1);
+		assert_int_equal(run.bundles[0]->ends.items[0].launches, 800);
+		/* Launches that other threads make at the same time may get the neighbour's reason.
+		 */
+		if (!strcmp(words[i], "START_AFTER"))
+			assert_in_range(left_out_of(run.bundles[0], words[i], 800), left[i] - 3,
+					left[i] + 3);
+		else
+			assert_int_equal(left_out_of(run.bundles[0], words[i], 800), left[i]);
+		client_clean(&run);
+	}
 }
 
 static void bytes(void **state)
@@ -212,6 +262,8 @@ int main(void)
 		cmocka_unit_test_teardown(skip_launches, clean),
 		cmocka_unit_test_teardown(between_launches, clean),
 		cmocka_unit_test_teardown(between_seconds, clean),
+		cmocka_unit_test_teardown(start_in_mid_run, clean),
+		cmocka_unit_test(threads_share_turns),
 		cmocka_unit_test_teardown(bytes, clean),
 		cmocka_unit_test_teardown(samples, clean),
 		cmocka_unit_test_teardown(names, clean),
