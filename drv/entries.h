@@ -77,6 +77,8 @@
 	E(cuLaunchKernelEx_ptsz, OPTIONAL, WRAPPED)                      \
 	E(cuLaunchCooperativeKernel, OPTIONAL, WRAPPED)                  \
 	E(cuLaunchCooperativeKernel_ptsz, OPTIONAL, WRAPPED)             \
+	E(cuGraphInstantiate, OPTIONAL, WRAPPED)                         \
+	E(cuGraphInstantiate_v2, OPTIONAL, WRAPPED)                      \
 	E(cuGraphInstantiateWithFlags, OPTIONAL, WRAPPED)                \
 	E(cuGraphInstantiateWithParams, OPTIONAL, WRAPPED)               \
 	E(cuGraphInstantiateWithParams_ptsz, OPTIONAL, WRAPPED)          \

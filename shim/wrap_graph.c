@@ -21,6 +21,26 @@ SHIM_EXPORT CUresult CUDAAPI cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgr
 	return r;
 }
 
+/* As CUDA 10 and 11 call it. */
+#define INSTANTIATE_LOG(entry)                                                                   \
+	SHIM_EXPORT CUresult CUDAAPI entry(CUgraphExec *exec, CUgraph graph, CUgraphNode *error, \
+					   char *log, size_t size)                               \
+	{                                                                                        \
+		struct recorder_scope scope;                                                     \
+		CUresult r;                                                                      \
+                                                                                                 \
+		REAL_OR_RETURN(entry);                                                           \
+		r = real.entry(exec, graph, error, log, size);                                   \
+		if (r == CUDA_SUCCESS && recorder_enter(&scope)) {                               \
+			graphs_instantiated(*exec, graph, 0);                                    \
+			recorder_leave(&scope);                                                  \
+		}                                                                                \
+		return r;                                                                        \
+	}
+
+INSTANTIATE_LOG(cuGraphInstantiate)
+INSTANTIATE_LOG(cuGraphInstantiate_v2)
+
 #define INSTANTIATE(entry)                                                        \
 	SHIM_EXPORT CUresult CUDAAPI entry(CUgraphExec *exec, CUgraph graph,      \
 					   CUDA_GRAPH_INSTANTIATE_PARAMS *params) \

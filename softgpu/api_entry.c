@@ -68,6 +68,8 @@
 	P(cuLaunchKernelEx_ptsz, "cuLaunchKernelEx", 11060)                              \
 	P(cuLaunchCooperativeKernel, "cuLaunchCooperativeKernel", 9000)                  \
 	P(cuLaunchCooperativeKernel_ptsz, "cuLaunchCooperativeKernel", 9000)             \
+	P(cuGraphInstantiate, "cuGraphInstantiate", 10000)                               \
+	P(cuGraphInstantiate_v2, "cuGraphInstantiate", 11000)                            \
 	P(cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags", 11040)             \
 	P(cuGraphInstantiateWithParams, "cuGraphInstantiateWithParams", 12000)           \
 	P(cuGraphInstantiateWithParams_ptsz, "cuGraphInstantiateWithParams", 12000)      \
@@ -168,13 +170,18 @@ static const struct proc procs[] = {
 _Static_assert(0 PROCS(P) == DRIVER_ENTRY_COUNT, "a driver entry has no row here");
 #undef P
 
+/* Since CUDA 12 the older name means another entry than the exported symbol of that name. */
+static const struct proc aliases[] = {{"cuGraphInstantiateWithFlags", "cuGraphInstantiate", 12000,
+				       false, (void *)cuGraphInstantiateWithFlags}};
+
 /* The entry that a program compiled for that CUDA version means; NULL, with *old if it is newer. */
 static const struct proc *proc_find(const char *name, int version, bool per_thread, bool *old)
 {
 	const struct proc *best = NULL;
 
-	for (size_t i = 0; i < ARRAY_LENGTH(procs); i++) {
-		const struct proc *p = &procs[i];
+	for (size_t i = 0; i < ARRAY_LENGTH(procs) + ARRAY_LENGTH(aliases); i++) {
+		const struct proc *p =
+			i < ARRAY_LENGTH(procs) ? &procs[i] : &aliases[i - ARRAY_LENGTH(procs)];
 
 		if (strcmp(p->base, name) != 0 || (p->per_thread && !per_thread))
 			continue;

@@ -383,6 +383,33 @@ API cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph hGraph, unsign
 	return instantiate(phGraphExec, hGraph, flags);
 }
 
+/* The forms of CUDA 10 and 11: where and why it failed, which is not told here. */
+static CUresult instantiate_log(CUgraphExec *exec, CUgraph g, CUgraphNode *error, char *log,
+				size_t size)
+{
+	CUresult result = instantiate(exec, g, 0);
+
+	if (error && result != CUDA_SUCCESS)
+		*error = NULL;
+	if (log && size)
+		*log = 0;
+	return result;
+}
+
+API cuGraphInstantiate(CUgraphExec *phGraphExec, CUgraph hGraph, CUgraphNode *phErrorNode,
+		       char *logBuffer, size_t bufferSize)
+{
+	API_SCOPE(NEED_LIVE);
+	return instantiate_log(phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize);
+}
+
+API cuGraphInstantiate_v2(CUgraphExec *phGraphExec, CUgraph hGraph, CUgraphNode *phErrorNode,
+			  char *logBuffer, size_t bufferSize)
+{
+	API_SCOPE(NEED_LIVE);
+	return instantiate_log(phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize);
+}
+
 static CUresult instantiate_params(CUgraphExec *exec, CUgraph g, CUDA_GRAPH_INSTANTIATE_PARAMS *p)
 {
 	CUresult result;

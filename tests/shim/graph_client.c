@@ -135,6 +135,16 @@ static void run(const char *mode)
 	if (!strcmp(mode, "destroyed")) { /* as PyTorch does */
 		CHECK(d.cuGraphDestroy(graph));
 		go(exec, 3);
+	} else if (!strcmp(mode, "cuda11")) { /* the forms with five arguments */
+		CUgraphNode error;
+		char log[64];
+
+		CHECK(d.cuGraphExecDestroy(exec));
+		CHECK(d.cuGraphInstantiate_v2(&exec, graph, &error, log, sizeof(log)));
+		go(exec, 1);
+		CHECK(d.cuGraphExecDestroy(exec));
+		CHECK(d.cuGraphInstantiate(&exec, graph, &error, log, sizeof(log)));
+		go(exec, 2);
 	} else if (!strcmp(mode, "set")) {
 		set_rows(exec, graph, 20);
 		go(exec, 2);

@@ -203,6 +203,11 @@ static void the_programs_graph_may_be_gone(void **state)
 	check_chain(capture("destroyed", NULL), true);
 }
 
+static void the_forms_of_cuda_11(void **state)
+{
+	check_chain(capture("cuda11", NULL), true);
+}
+
 static void a_failing_launch_in_capture_passes(void **state)
 {
 	check_chain(capture("in-capture", whole), false);
@@ -300,6 +305,7 @@ int main(void)
 		cmocka_unit_test_teardown(extents_of_each_kernel, clean),
 		cmocka_unit_test_teardown(contents_around_each_kernel, clean),
 		cmocka_unit_test_teardown(the_programs_graph_may_be_gone, clean),
+		cmocka_unit_test_teardown(the_forms_of_cuda_11, clean),
 		cmocka_unit_test_teardown(a_failing_launch_in_capture_passes, clean),
 		cmocka_unit_test_teardown(nothing_left_to_record, clean),
 		cmocka_unit_test_teardown(every_launch_on_request, clean),
