@@ -10,6 +10,7 @@
 #include "analyze/case_trials.h"
 #include "analyze/noise_judge.h"
 #include "analyze/shape_rule.h"
+#include "analyze/ties.h"
 #include "analyze/valid.h"
 #include "lib/base.h"
 
@@ -146,6 +147,32 @@ static void judge_exact(const struct metrics *m, struct chain *chain, struct out
 		 m->first_difference.b);
 }
 
+/* Integers that differ may be near ties, or a quantiser's neighbours. */
+static int judge_ties(const struct job *j, const struct duo *d, const struct output_verdict *v,
+		      const struct metrics *m, struct chain *chain, struct outcome *o,
+		      struct error *err)
+{
+	const struct trials *t = j->trials;
+	const struct record_content *moved[NOISE_MOVED];
+	struct ties_input in = {.bundle = j->result->bundle,
+				.extent = v->extent,
+				.dtype = v->dtype,
+				.plain = content_of(t->repeats[SIDE_A][0], j->extent),
+				.moved = moved};
+	struct ties ties;
+	int e;
+
+	if (t->moved_count < 2 || !(t->moved[SIDE_A][0]->step > 0) || d->purpose > PURPOSE_MOVED)
+		return 0;
+	in.h = t->moved[SIDE_A][0]->step;
+	for (; in.moved_count < t->moved_count && in.moved_count < NOISE_MOVED; in.moved_count++)
+		moved[in.moved_count] = content_of(t->moved[SIDE_A][in.moved_count], j->extent);
+	e = ties_measure(&in, content_of(d->a, j->extent), content_of(d->b, j->extent), &ties, err);
+	if (!e)
+		ties_judge(&ties, m, chain, o);
+	return e;
+}
+
 /* Compares one pair of trials, and keeps it if it is worse than what v holds. */
 static int compare_pair(const struct job *j, size_t index, struct output_verdict *v,
 			struct error *err)
@@ -166,6 +193,10 @@ static int compare_pair(const struct job *j, size_t index, struct output_verdict
 		judge_exact(&m, &chain, &o);
 	else if (j->input.moved_count && numbers_differ(&m))
 		judge_noise(j, index, &m, &chain, &o);
+	else if (o.bucket == 3 && o.rule == RULE_INTEGER)
+		e = judge_ties(j, d, v, &m, &chain, &o, err);
+	if (e)
+		return e;
 	if (v->outcome.bucket && outcome_compare(&o, &v->outcome) <= 0) {
 		if (d->purpose == PURPOSE_EXACT)
 			v->chain.steps[RULE_EXACT] = chain.steps[RULE_EXACT];
@@ -306,6 +337,7 @@ static void gather_noise(struct job *j, const struct output_verdict *v,
 				   .extent = v->extent,
 				   .dtype = v->dtype,
 				   .u = v->extent->roundoff,
+				   .function = v->extent->function,
 				   .plain = content_of(plain, j->extent)};
 	if (!dtype_is_float(v->dtype) || moved_count < 2 || !(moved[0]->step > 0))
 		return;
@@ -595,6 +627,32 @@ static int decide_outputs(const struct result *r, const struct result_config *co
 	return 0;
 }
 
+/* What was equal: every kind of trial with its count. */
+static void say_equal(const struct trials *t, char *out, size_t size)
+{
+	const struct {
+		uint32_t count;
+		const char *what;
+	} kinds[] = {{t->poison_count, "poisoned"},
+		     {t->moved_count, "perturbed"},
+		     {t->scaled_count, "scaled"},
+		     {t->chain[SIDE_A] != NULL, "in a row"},
+		     {t->exact[SIDE_A] != NULL, "of integer inputs"}};
+	int n = snprintf(out, size, "the same bits in %" PRIu32 " repeats of A, %" PRIu32 " of B",
+			 t->repeat_count[SIDE_A], t->repeat_count[SIDE_B]);
+	const char *last = " and no other pair";
+
+	for (size_t i = 0; i < ARRAY_LENGTH(kinds); i++) {
+		if (!kinds[i].count || n < 0 || (size_t)n >= size)
+			continue;
+		n += snprintf(out + n, size - (size_t)n, ", %" PRIu32 " %s", kinds[i].count,
+			      kinds[i].what);
+		last = " pairs";
+	}
+	if (n >= 0 && (size_t)n < size)
+		snprintf(out + n, size - (size_t)n, "%s", last);
+}
+
 /* The case's outcome is its worst output's, unless rule 0 fired for the whole case. */
 static void take_worst(struct case_verdict *v, const struct trials *t)
 {
@@ -608,10 +666,7 @@ static void take_worst(struct case_verdict *v, const struct trials *t)
 		v->worst_output = i;
 	}
 	if (v->outcome.bucket == 1)
-		snprintf(v->outcome.evidence, sizeof(v->outcome.evidence),
-			 "the same bits in %" PRIu32 " repeats of A, %" PRIu32 " of B and %" PRIu32
-			 " poisoned pairs",
-			 t->repeat_count[SIDE_A], t->repeat_count[SIDE_B], t->poison_count);
+		say_equal(t, v->outcome.evidence, sizeof(v->outcome.evidence));
 }
 
 /* ptxas does not run on the software device: it cannot show what only machine code differs in. */

@@ -212,15 +212,17 @@ static bool jumps_to(const struct measure *m, size_t i, double a, double b, doub
 	return false;
 }
 
+/* A step of u, or of what an approximate function may err by, moves an element to its neighbour. */
 static void count_predicted(struct measure *m, size_t first, size_t n)
 {
+	double step = fmax(m->in->u, m->in->function);
+
 	for (size_t i = first; m->narrow && i < first + n; i++) {
 		double a = fabs(m->w.plain[i]);
 
 		if (a == 0 || !isfinite(a))
 			continue;
-		m->predicted +=
-			fmin(1, m->in->u * (sqrt(m->w.g2[i]) / m->in->h + a) / ulp_at(m, a));
+		m->predicted += fmin(1, step * (sqrt(m->w.g2[i]) / m->in->h + a) / ulp_at(m, a));
 		m->predicted_count++;
 	}
 }

@@ -38,9 +38,10 @@ struct noise_input {
 	const struct bundle *bundle;
 	const struct record_extent *extent;
 	enum dtype dtype;
-	double u;                           /* largest unit roundoff on the way to the output */
-	double h;                           /* relative step of the perturbed inputs */
-	uint64_t columns;                   /* elements that share a reduction; 0: not known */
+	double u;         /* largest unit roundoff on the way to the output */
+	double function;  /* greatest documented error of approximate functions there; 0: none */
+	double h;         /* relative step of the perturbed inputs */
+	uint64_t columns; /* elements that share a reduction; 0: not known */
 	const struct record_content *plain; /* A */
 	const struct record_content *moved[NOISE_MOVED];
 	size_t moved_count; /* at least 2 */

@@ -45,6 +45,10 @@
 	  "are likelier than this")                                                                \
 	T(JUMP_FACTOR, "jump_factor", 20, false,                                                   \
 	  "jumps expected of a reordering: this times u/h times those of a perturbed run of A")    \
+	T(TIES_UNMOVED, "ties_unmoved", 0.5, false,                                                \
+	  "integer outputs: share of the differing elements that may be more than a step apart "   \
+	  "where no perturbed run of A moves; there are four such runs, and near ties show in "    \
+	  "some only")                                                                             \
 	T(FLIPS_FLOOR, "flips_floor", 0.005, false,                                                \
 	  "narrow outputs: share of other numbers that is always allowed; benign up to 0.0048 "    \
 	  "(f16, "                                                                                 \

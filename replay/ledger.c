@@ -447,6 +447,18 @@ static double side_roundoff(const struct precision *p, const struct record_exten
 	return u;
 }
 
+/* The greatest error that is documented of an approximate function on the way to an output. */
+static double side_function(const struct precision *p, const struct record_extent *x)
+{
+	size_t first = x->arg ? x->arg - 1 : 0;
+	size_t end = x->arg ? x->arg : STORES_MAX_PARAMS;
+	double error = 0;
+
+	for (size_t i = first; i < end; i++)
+		error = fmax(error, p->function[i]);
+	return error;
+}
+
 /* A's: a B that computes in a coarser type than A must not widen its own allowance by that. B's
  * where A has no PTX that tells. */
 static void set_roundoff(const struct replay_case *c, struct record_extent *x)
@@ -458,6 +470,7 @@ static void set_roundoff(const struct replay_case *c, struct record_extent *x)
 	if (!p || (x->arg && x->arg > STORES_MAX_PARAMS) || !dtype_roundoff(x->dtype))
 		return;
 	u = side_roundoff(p, x);
+	x->function = side_function(p, x);
 	x->roundoff = u > 0 ? u : x->dtype == DTYPE_F64 ? 0x1p-53 : 0x1p-24;
 	if (u > 0)
 		x->roundoff_how = a ? "PTX of A" : "PTX of B";

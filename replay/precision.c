@@ -99,6 +99,38 @@ static bool is_float_type(struct token op)
 	       token_contains(op, ".f16") || token_contains(op, ".bf16");
 }
 
+/*
+ * Documented greatest errors of approximate functions, as a share of the result (PTX ISA 9.0, 9.7.3
+ * to 9.7.5). Of lg2, sin and cos an absolute error is documented: taken as that of a result near 1.
+ */
+static double function_error(struct token op)
+{
+	static const struct {
+		const char *name, *type;
+		double error;
+	} functions[] = {
+		{"tanh.approx", ".bf16", 0x1p-8},
+		{"tanh.approx", ".f16", 0x1p-11 * 1.01}, /* 2^-10.987 */
+		{"tanh.approx", ".f32", 0x1p-11},
+		{"ex2.approx", ".bf16", 0x1p-7},
+		{"ex2.approx", ".f16", 0x1p-10 * 1.072}, /* 2^-9.9 */
+		{"ex2.approx", ".f32", 0x1p-22},         /* 2 ulp */
+		{"lg2.approx", ".f32", 0x1p-23 * 1.32},  /* 2^-22.6 */
+		{"sin.approx", ".f32", 0x1p-21 * 1.42},  /* 2^-20.5 */
+		{"cos.approx", ".f32", 0x1p-21 * 1.42},
+		{"rsqrt.approx", ".f32", 0x1p-23 * 1.072}, /* 2^-22.9 */
+		{"sqrt.approx", ".f32", 0x1p-23},
+		{"rcp.approx", ".f32", 0x1p-23}, /* 1 ulp */
+		{"div.approx", ".f32", 0x1p-22}, /* 2 ulp */
+		{"div.full", ".f32", 0x1p-22},
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(functions); i++)
+		if (token_starts(op, functions[i].name) && token_contains(op, functions[i].type))
+			return functions[i].error;
+	return 0;
+}
+
 enum effect { EFFECT_MOVE, EFFECT_CAST, EFFECT_ROUND, EFFECT_END };
 
 /* What the statement does to the value in its destination, and by which roundoff. */
@@ -359,7 +391,7 @@ static int visit_sources(struct slice *s, size_t at, bool copy)
 	return visit_operands(s, rest, copy);
 }
 
-static int follow(struct slice *s, double *inner, double *cast)
+static int follow(struct slice *s, double *inner, double *cast, double *function)
 {
 	while (s->work_count) {
 		uint32_t item = s->work[--s->work_count];
@@ -374,6 +406,7 @@ static int follow(struct slice *s, double *inner, double *cast)
 
 			if (e == EFFECT_END)
 				continue;
+			*function = fmax(*function, function_error(x->opcode));
 			if (e == EFFECT_CAST && copy)
 				*cast = fmax(*cast, roundoff);
 			else
@@ -412,7 +445,7 @@ static int slice_param(struct slice *s, struct flow *f, unsigned p, struct preci
 			rc = visit_operands(s, rest, !adds);
 		}
 		if (!rc)
-			rc = follow(s, &out->inner[p], &out->cast[p]);
+			rc = follow(s, &out->inner[p], &out->cast[p], &out->function[p]);
 		if (rc)
 			return rc;
 	}

@@ -17,6 +17,11 @@ struct precision {
 	 */
 	double inner[STORES_MAX_PARAMS], cast[STORES_MAX_PARAMS];
 	/*
+	 * The greatest error that the PTX ISA documents of an approximate function (ex2.approx,
+	 * div.full, tanh.approx, …) on that slice, relative to its result; 0 without any.
+	 */
+	double function[STORES_MAX_PARAMS];
+	/*
 	 * Sums and products of small integers are exact: no approximate operation, division, root
 	 * or transcendental, no narrow accumulator or cast before the last one, no float constant
 	 * that is no small integer.

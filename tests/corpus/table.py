@@ -162,7 +162,6 @@ def bug(change, family, *edits, **options):
     pair("bug", change, family, *edits, **options)
 
 
-CANCELS = "1 + tanh cancels for negative x: more f16 roundings flip than rule 6 predicts"
 UNFUSED = [(r"\b(mul|add|sub)\.f32\b", r"\1.rn.f32", None)]
 EXACT_DIVISION = [(r"\bdiv\.full\.f32\b", "div.rn.f32", None)]
 LOAD_ROW = "v = tl.load(x + row * pitch + col, mask=mask, other=%s)"
@@ -183,8 +182,7 @@ benign("exact-exp", "xent", ("tl.exp(v - top)", "libdevice.exp(v - top)"), fast=
 benign("exact-rsqrt", "layernorm", ("tl.rsqrt(var + eps)", "1.0 / tl.sqrt_rn(var + eps)"))
 benign("exact-rsqrt", "rmsnorm", ("tl.rsqrt(square + eps)", "1.0 / tl.sqrt_rn(square + eps)"),
        fast=True)
-benign("libdevice-tanh", "gelu_f16", ("1.0 - 2.0 / (1.0 + tl.exp(2.0 * u))", "libdevice.tanh(u)"),
-       miss=CANCELS)
+benign("libdevice-tanh", "gelu_f16", ("1.0 - 2.0 / (1.0 + tl.exp(2.0 * u))", "libdevice.tanh(u)"))
 benign("sqrt-rn", "adamw", ("tl.sqrt(vi)", "tl.sqrt_rn(vi)"))
 # Another order of the same sum.
 benign("reversed-k", "gemm", ("k = step * BK", "k = (steps - 1 - step) * BK"), fast=True)

@@ -83,6 +83,26 @@ static void casts_on_the_way_count(void **state)
 	assert_false(p.exact);
 }
 
+/* Errors that are documented of functions, on the way to an output only. */
+static void functions_have_their_error(void **state)
+{
+	struct precision p = of_text(KERNEL("ex2.approx.ftz.f32 %f2, %f1;\n"
+					    "rcp.approx.ftz.f32 %f3, %f2;\n"
+					    "tanh.approx.f32 %f4, %f1;\n"
+					    "st.global.f32 [%rd2], %f3;\n"),
+				     "k");
+
+	assert_true(p.function[1] == 0x1p-22);
+	assert_true(p.inner[1] == 0x1p-24);
+	assert_true(p.function[0] == 0);
+	p = of_text(KERNEL("tanh.approx.f32 %f4, %f1;\nst.global.f32 [%rd2], %f4;\n"), "k");
+	assert_true(p.function[1] == 0x1p-11);
+	p = of_text(KERNEL("div.rn.f32 %f4, %f1, %f1;\nst.global.f32 [%rd2], %f4;\n"), "k");
+	assert_true(p.function[1] == 0);
+	assert_true(of_kernel("softmax_k").function[1] == 0x1p-22);
+	assert_true(of_kernel("matmul_k").function[2] == 0);
+}
+
 static void constants_must_be_small_integers(void **state)
 {
 	assert_true(
@@ -116,6 +136,7 @@ int main(void)
 		cmocka_unit_test(what_is_stored_later_is_not_read_before),
 		cmocka_unit_test(approximations_are_not_exact),
 		cmocka_unit_test(casts_on_the_way_count),
+		cmocka_unit_test(functions_have_their_error),
 		cmocka_unit_test(constants_must_be_small_integers),
 		cmocka_unit_test(loops_carry_shared_memory),
 	};
