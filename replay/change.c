@@ -10,17 +10,9 @@
 #include "lib/base.h"
 #include "replay/layout.h"
 
-/* A float type by its bits: sign, exponent, mantissa. */
-struct layout {
-	uint32_t bytes;
-	int mantissa, bias;
-	uint64_t infinity; /* magnitude bits; 0: has none */
-	uint64_t greatest; /* magnitude bits of the greatest finite value */
-};
-
-static const struct layout *layout_of(uint32_t dtype)
+const struct float_format *float_format(uint32_t dtype)
 {
-	static const struct layout layouts[DTYPE_COUNT] = {
+	static const struct float_format formats[DTYPE_COUNT] = {
 		[DTYPE_F64] = {8, 52, 1023, 0x7ff0000000000000, 0x7fefffffffffffff},
 		[DTYPE_F32] = {4, 23, 127, 0x7f800000, 0x7f7fffff},
 		[DTYPE_F16] = {2, 10, 15, 0x7c00, 0x7bff},
@@ -31,15 +23,15 @@ static const struct layout *layout_of(uint32_t dtype)
 		[DTYPE_F8E5M2FNUZ] = {1, 2, 16, 0, 0x7f},
 	};
 
-	return dtype < DTYPE_COUNT && layouts[dtype].bytes ? &layouts[dtype] : NULL;
+	return dtype < DTYPE_COUNT && formats[dtype].bytes ? &formats[dtype] : NULL;
 }
 
-static uint64_t sign_bit(const struct layout *f)
+static uint64_t sign_bit(const struct float_format *f)
 {
 	return 1ull << (8 * f->bytes - 1);
 }
 
-static uint64_t load(const struct layout *f, const uint8_t *at)
+static uint64_t load(const struct float_format *f, const uint8_t *at)
 {
 	uint64_t bits = 0;
 
@@ -49,7 +41,7 @@ static uint64_t load(const struct layout *f, const uint8_t *at)
 
 double dtype_roundoff(uint32_t dtype)
 {
-	const struct layout *f = layout_of(dtype);
+	const struct float_format *f = float_format(dtype);
 
 	return f ? ldexp(1, -f->mantissa - 1) : 0;
 }
@@ -120,7 +112,7 @@ int float_inputs_find(struct float_inputs *out, const struct pointer *pointers, 
 	*out = (struct float_inputs){0};
 	for (size_t i = 0; i < count; i++) {
 		const struct pointer *p = &pointers[i];
-		const struct layout *f = layout_of(p->dtype);
+		const struct float_format *f = float_format(p->dtype);
 		uint64_t end = p->limit;
 		int rc;
 
@@ -134,120 +126,6 @@ int float_inputs_find(struct float_inputs *out, const struct pointer *pointers, 
 			return rc;
 	}
 	return 0;
-}
-
-/* A well-mixed word: the finaliser of SplitMix64 (Steele, Lea, Flood 2014). */
-static inline uint64_t mix(uint64_t x)
-{
-	x += 0x9e3779b97f4a7c15ull;
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-	return x ^ (x >> 31);
-}
-
-/*
- * One step of h in the direction of the hash. In units of the last place x is its significand s,
- * and the step h s; the fraction decides by chance. Steps over a power of two are counted in the
- * smaller unit below it: a difference of second order in h.
- */
-static inline uint64_t moved(const struct layout *f, uint64_t bits, double h, uint64_t seed)
-{
-	uint64_t sign = sign_bit(f), magnitude = bits & (sign - 1), one = 1ull << f->mantissa;
-	uint64_t random = mix(bits ^ seed), significand, whole;
-	double steps;
-
-	if (!magnitude || magnitude >= f->greatest)
-		return bits;
-	significand = (magnitude & (one - 1)) | (magnitude >= one ? one : 0);
-	steps = h * (double)significand;
-	whole = (uint64_t)steps;
-	whole += (double)(random >> 12) * 0x1p-52 < steps - (double)whole;
-	if (random & 1)
-		magnitude = f->greatest - magnitude > whole ? magnitude + whole : magnitude;
-	else
-		magnitude -= whole < magnitude ? whole : 0;
-	return (bits & sign) | magnitude;
-}
-
-static inline uint64_t small_integer(const struct layout *f, uint64_t index, uint64_t seed)
-{
-	uint64_t v = mix(index ^ seed) & CHANGE_INTEGER_MAX;
-	int e = v ? 63 - __builtin_clzll(v) : 0;
-
-	if (!v)
-		return 0;
-	return ((uint64_t)(e + f->bias) << f->mantissa) | ((v ^ (1ull << e)) << f->mantissa >> e);
-}
-
-/* Times 2^e; masks, infinities and NaN stay, as in moved(). */
-static inline uint64_t scaled(const struct layout *f, uint64_t bits, int e)
-{
-	uint64_t sign = sign_bit(f), magnitude = bits & (sign - 1), one = 1ull << f->mantissa;
-	uint64_t s, half;
-	int64_t exponent;
-
-	if (!magnitude || magnitude >= f->greatest || f->bytes == 1)
-		return bits;
-	s = magnitude & (one - 1);
-	exponent = (int64_t)(magnitude >> f->mantissa);
-	if (exponent)
-		s |= one;
-	else
-		exponent = 1;
-	for (; s < one; s <<= 1)
-		exponent--;
-	exponent += e;
-	if (exponent > (int64_t)(f->greatest >> f->mantissa))
-		return (bits & sign) | f->greatest;
-	if (exponent >= 1)
-		return (bits & sign) | ((uint64_t)exponent << f->mantissa) | (s & (one - 1));
-	if (1 - exponent > f->mantissa + 1)
-		return bits & sign;
-	half = 1ull << -exponent; /* of the 1 - exponent bits that go */
-	magnitude = s >> (1 - exponent);
-	s &= 2 * half - 1;
-	return (bits & sign) | (magnitude + (s > half || (s == half && (magnitude & 1))));
-}
-
-static inline uint64_t changed(const struct change *c, const struct layout *f, uint64_t bits,
-			       uint64_t index)
-{
-	switch (c->kind) {
-	case CHANGE_PERTURB:
-		return moved(f, bits, c->step, c->seed);
-	case CHANGE_INTEGERS:
-		return small_integer(f, index, c->seed);
-	case CHANGE_SCALE:
-		bits = scaled(f, bits, c->exponent);
-		return c->step > 0 ? moved(f, bits, c->step, c->seed) : bits;
-	}
-	return bits;
-}
-
-/* Elements of one input that lie wholly within the chunk [address, address + CHUNK_BYTES). */
-static void change_input(const struct change *c, const struct float_input *x, size_t chunk,
-			 uint64_t address, uint8_t *data)
-{
-	const uint64_t *keep = c->keep ? c->keep->words[chunk] : NULL;
-	const uint64_t *zero = c->zero ? c->zero->words[chunk] : NULL;
-	const struct layout *f = layout_of(x->dtype);
-	uint64_t first = x->base, end = x->base + x->size;
-
-	if (first < address)
-		first += (address - first + f->bytes - 1) / f->bytes * f->bytes;
-	if (end > address + CHUNK_BYTES)
-		end = address + CHUNK_BYTES;
-	for (uint64_t at = first; at + f->bytes <= end; at += f->bytes) {
-		uint64_t offset = at - address, bits;
-
-		if (keep && keep[offset / 64] >> offset % 64 & 1)
-			continue;
-		if (zero && zero[offset / 64] >> offset % 64 & 1)
-			bits = 0;
-		else
-			bits = changed(c, f, load(f, data + offset), (at - x->origin) / f->bytes);
-		memcpy(data + offset, &bits, f->bytes);
-	}
 }
 
 /* The first input that ends behind the address. */
@@ -266,31 +144,119 @@ static size_t first_input(const struct float_inputs *x, uint64_t address)
 	return low;
 }
 
-bool change_touches(const struct change *c, uint64_t address)
-{
-	size_t i = first_input(c->inputs, address);
+/* What becomes of an element, told by the bit of its first byte. */
+enum fate { FATE_CHANGE, FATE_KEEP, FATE_ZERO };
 
-	return i < c->inputs->count && c->inputs->items[i].base < address + CHUNK_BYTES;
+struct fates {
+	const uint64_t *keep, *zero; /* a chunk's bits; NULL: none is set */
+};
+
+static enum fate fate_of(const struct fates *f, uint64_t offset)
+{
+	if (f->keep && f->keep[offset / 64] >> offset % 64 & 1)
+		return FATE_KEEP;
+	return f->zero && f->zero[offset / 64] >> offset % 64 & 1 ? FATE_ZERO : FATE_CHANGE;
 }
 
-bool change_chunk(const struct change *c, size_t chunk, uint64_t address, uint8_t *data)
+/* Whether 64 bytes share one fate. */
+static bool word_alike(const struct fates *f, uint64_t offset)
 {
-	bool any = false;
+	uint64_t keep = f->keep ? f->keep[offset / 64] : 0;
+	uint64_t zero = f->zero ? f->zero[offset / 64] : 0;
 
-	for (size_t i = first_input(c->inputs, address); i < c->inputs->count; i++) {
+	return (keep == 0 || keep == UINT64_MAX) && (zero == 0 || zero == UINT64_MAX);
+}
+
+/* Where the elements from `at` on stop to have its fate; `at` and the result are offsets. */
+static uint64_t alike_until(const struct fates *f, uint64_t at, uint64_t end, uint32_t bytes)
+{
+	enum fate fate = fate_of(f, at);
+
+	if (!f->keep && !f->zero)
+		return end;
+	while (at < end && fate_of(f, at) == fate)
+		at += at % 64 == 0 && at + 64 <= end && word_alike(f, at) ? 64 : bytes;
+	return at < end ? at : end;
+}
+
+static int add_rows(struct change_rows *out, const struct float_input *x, uint64_t content,
+		    uint64_t device, uint64_t count, bool zero)
+{
+	const struct float_format *f = float_format(x->dtype);
+
+	if (device % f->bytes) /* no kernel can read it as that type */
+		return 0;
+	while (count) {
+		uint64_t n = count < CHANGE_ROW_ELEMENTS ? count : CHANGE_ROW_ELEMENTS;
+		int rc =
+			array_reserve(&out->items, out->count, &out->capacity, sizeof(*out->items));
+
+		if (rc)
+			return rc;
+		out->items[out->count++] =
+			(struct change_row){.address = device,
+					    .index = (content - x->origin) / f->bytes,
+					    .greatest = f->greatest,
+					    .count = (uint32_t)n,
+					    .bytes = f->bytes,
+					    .mantissa = (uint32_t)f->mantissa,
+					    .bias = (uint32_t)f->bias,
+					    .zero = zero};
+		content += n * f->bytes;
+		device += n * f->bytes;
+		count -= n;
+	}
+	return 0;
+}
+
+/* Elements of one input that lie wholly within the chunk [address, address + CHUNK_BYTES). */
+static int input_rows(struct change_rows *out, const struct change *c, const struct float_input *x,
+		      size_t chunk, uint64_t address, uint64_t device)
+{
+	const struct fates f = {c->keep ? c->keep->words[chunk] : NULL,
+				c->zero ? c->zero->words[chunk] : NULL};
+	uint32_t bytes = float_format(x->dtype)->bytes;
+	uint64_t first = x->base, end = x->base + x->size;
+	int rc = 0;
+
+	if (first < address)
+		first += (address - first + bytes - 1) / bytes * bytes;
+	if (end > address + CHUNK_BYTES)
+		end = address + CHUNK_BYTES;
+	if (end < first + bytes)
+		return 0;
+	first -= address;
+	end = first + (end - address - first) / bytes * bytes;
+	while (!rc && first < end) {
+		enum fate fate = fate_of(&f, first);
+		uint64_t until = alike_until(&f, first, end, bytes);
+
+		if (fate != FATE_KEEP)
+			rc = add_rows(out, x, address + first, device + first,
+				      (until - first) / bytes, fate == FATE_ZERO);
+		first = until;
+	}
+	return rc;
+}
+
+int change_rows(struct change_rows *out, const struct change *c, size_t chunk, uint64_t address,
+		uint64_t device)
+{
+	int rc = 0;
+
+	for (size_t i = first_input(c->inputs, address); !rc && i < c->inputs->count; i++) {
 		const struct float_input *x = &c->inputs->items[i];
 
 		if (x->base >= address + CHUNK_BYTES)
 			break;
-		change_input(c, x, chunk, address, data);
-		any = true;
+		rc = input_rows(out, c, x, chunk, address, device);
 	}
-	return any;
+	return rc;
 }
 
 enum float_class float_class(uint32_t dtype, const void *element)
 {
-	const struct layout *f = layout_of(dtype);
+	const struct float_format *f = float_format(dtype);
 	uint64_t bits = f ? load(f, element) : 0, magnitude;
 
 	if (!f)
@@ -305,7 +271,7 @@ enum float_class float_class(uint32_t dtype, const void *element)
 
 double float_value(uint32_t dtype, const void *element)
 {
-	const struct layout *f = layout_of(dtype);
+	const struct float_format *f = float_format(dtype);
 	uint64_t bits = f ? load(f, element) : 0, magnitude, one;
 	double value;
 	int e;

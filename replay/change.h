@@ -52,20 +52,48 @@ struct change {
 };
 
 /*
- * Changes the elements of a chunk at `address` (CHUNK_BYTES, its contents in data) in place.
  * CHANGE_PERTURB: each element x becomes x (1 + h) or x (1 - h), rounded to one of the two
  * neighbours with the probability that makes the mean step exact; direction and rounding are a hash
  * of value and seed, so that equal values move together. Zeros, NaN, infinities and the greatest
  * finite values (masks) stay. CHANGE_INTEGERS: each becomes an integer of 0 … CHANGE_INTEGER_MAX, a
  * hash of its index and the seed. CHANGE_SCALE: each is multiplied by 2^exponent, rounded to the
  * nearest where it becomes a denormal, and at most the greatest finite value; then moved as above.
- * Types of 8 bits are not multiplied: their whole range is too small for it. True if anything lies
- * in the chunk that is to be changed.
+ * Types of 8 bits are not multiplied: their whole range is too small for it. The device does it
+ * (replay/kernels.h), by rows: elements side by side that share a format and a fate.
  */
-bool change_chunk(const struct change *c, size_t chunk, uint64_t address, uint8_t *data);
+#define CHANGE_ROW_ELEMENTS 8192u
 
-/* Whether a chunk holds something to change. */
-bool change_touches(const struct change *c, uint64_t address);
+struct change_row {
+	uint64_t address;  /* on the device, of the first element */
+	uint64_t index;    /* of the first element, from its pointer on */
+	uint64_t greatest; /* of the format: magnitude bits of the greatest finite value */
+	uint32_t count;    /* elements */
+	uint32_t bytes, mantissa, bias; /* of the format */
+	uint32_t zero;                  /* becomes zero, whatever the kind */
+	uint32_t unused;
+};
+_Static_assert(sizeof(struct change_row) == 48, "as the kernel reads it");
+
+struct change_rows {
+	struct change_row *items;
+	size_t count, capacity;
+};
+
+/*
+ * Adds the rows of a chunk whose contents lie at `address` and are on the device at `device`. An
+ * element that lies in two chunks, or not on a multiple of its size, stays. 0 or -ENOMEM.
+ */
+int change_rows(struct change_rows *out, const struct change *c, size_t chunk, uint64_t address,
+		uint64_t device);
+
+/* A float type by its bits: sign, exponent, mantissa. NULL for what is no float. */
+struct float_format {
+	uint32_t bytes;
+	int mantissa, bias;
+	uint64_t infinity; /* magnitude bits; 0: has none */
+	uint64_t greatest; /* magnitude bits of the greatest finite value */
+};
+const struct float_format *float_format(uint32_t dtype);
 
 /* What the bits of a float element are. */
 enum float_class { FLOAT_FINITE, FLOAT_INFINITE, FLOAT_NAN };

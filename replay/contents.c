@@ -11,65 +11,154 @@
 
 void contents_free(struct contents *c)
 {
-	if (c->before)
-		for (size_t i = 0; i < c->pieces.count; i++)
-			free(c->before[i]);
-	free(c->before);
+	for (size_t i = 0; c->pages && i < c->chunks; i++)
+		page_unref(c->pages[i]);
+	free(c->pages);
+	free(c->identity);
 	free(c->variables);
 	ranges_free(&c->pieces);
 	*c = (struct contents){0};
 }
 
-static size_t piece_of(const struct contents *c, uint64_t address)
-{
-	const struct range *r = ranges_find(&c->pieces, address, 1);
+/* One recorded chunk and where it goes. */
+struct part {
+	struct hash128 key;
+	uint64_t address;
+	uint32_t bytes;
+};
 
-	return r ? (size_t)(r - c->pieces.items) : SIZE_MAX;
-}
+/* Calls for every recorded chunk of the launch's regions, until one call fails. */
+typedef int each_part(struct contents *c, void *data, size_t chunk, const struct part *part);
 
 /* Chunks that a measured launch does not touch were not recorded: GUARD_BYTE stays there. */
-static int load_chunks(const struct bundle *bundle, const struct record_region *r, uint8_t *to,
-		       struct error *err)
+static int for_region(struct contents *c, const struct record_region *r, uint64_t base,
+		      each_part *call, void *data)
 {
+	const struct byteset shape = {.pieces = &c->pieces, .chunks = c->chunks};
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < r->chunks.count; i++) {
-		uint64_t address;
-		uint32_t bytes;
+		struct part part = {.key = r->chunks.items[i]};
 
-		chunk_range(r->base, r->size, i, &address, &bytes);
-		if (!hash_is_zero(r->chunks.items[i]))
-			rc = bundle_read_chunk(bundle, r->chunks.items[i], to + (address - r->base),
-					       bytes, err);
+		chunk_range(r->base, r->size, i, &part.address, &part.bytes);
+		part.address += base - r->base;
+		if (!hash_is_zero(part.key))
+			rc = call(c, data, byteset_chunk(&shape, part.address), &part);
 	}
 	return rc;
 }
 
-static int load_region(struct contents *c, const struct bundle *bundle,
-		       const struct record_launch *launch, size_t index, struct error *err)
+static int for_parts(struct contents *c, const struct record_launch *launch, each_part *call,
+		     void *data, struct error *err)
 {
-	const struct record_region *r = &launch->regions.items[index];
-	uint64_t address = layout_address(launch->regions.items, index);
-	size_t piece;
+	int rc = 0;
 
-	if (!r->size)
-		return 0;
-	if (!region_is_addressed(r))
-		c->variables[c->variable_count++] = (struct variable){r->name, address, r->size};
-	if (!r->chunks.count)
-		return error_set(
-			err, ENODATA, ERROR_NO_OFFSET,
-			"contents of region %zu (0x%llx, %llu bytes) were not recorded%s%s", index,
-			(unsigned long long)r->base, (unsigned long long)r->size,
-			r->note ? ": " : "", r->note ? r->note : "");
-	piece = piece_of(c, address);
-	return load_chunks(bundle, r, c->before[piece] + (address - c->pieces.items[piece].base),
-			   err);
+	for (size_t i = 0; !rc && i < launch->regions.count; i++) {
+		const struct record_region *r = &launch->regions.items[i];
+
+		if (!r->size)
+			continue;
+		if (!r->chunks.count)
+			return error_set(
+				err, ENODATA, ERROR_NO_OFFSET,
+				"contents of region %zu (0x%llx, %llu bytes) were not recorded%s%s",
+				i, (unsigned long long)r->base, (unsigned long long)r->size,
+				r->note ? ": " : "", r->note ? r->note : "");
+		rc = for_region(c, r, layout_address(launch->regions.items, i), call, data);
+	}
+	return rc;
 }
 
-int contents_load(struct contents *c, const struct bundle *bundle,
+/* Follows what is laid into a chunk, so that equal contents are known without reading them. */
+static int identify(struct contents *c, void *data, size_t chunk, const struct part *part)
+{
+	struct {
+		struct hash128 before, key;
+		uint64_t offset, bytes;
+	} all = {c->identity[chunk], part->key, part->address % CHUNK_BYTES, part->bytes};
+
+	(void)data;
+	c->identity[chunk] = part->bytes == CHUNK_BYTES ? part->key : hash_bytes(&all, sizeof(all));
+	return 0;
+}
+
+struct loading {
+	const struct bundle *bundle;
+	struct shelf *shelf;
+	bool *fresh; /* a chunk each: its page is being filled */
+	struct error *err;
+};
+
+static int load_part(struct contents *c, void *data, size_t chunk, const struct part *part)
+{
+	const struct loading *l = data;
+
+	if (!l->fresh[chunk])
+		return 0;
+	return bundle_read_chunk(l->bundle, part->key,
+				 c->pages[chunk]->data + part->address % CHUNK_BYTES, part->bytes,
+				 l->err);
+}
+
+/* Pages from the shelf, or fresh ones to be filled. */
+static int take_pages(struct contents *c, struct loading *l)
+{
+	struct page *guard = NULL;
+
+	for (size_t i = 0; i < c->chunks; i++) {
+		bool untouched = hash_is_zero(c->identity[i]);
+
+		if (untouched && guard)
+			c->pages[i] = page_ref(guard);
+		else if (!untouched && l->shelf)
+			c->pages[i] = shelf_get(l->shelf, c->identity[i]);
+		if (c->pages[i])
+			continue;
+		c->pages[i] = page_uniform(GUARD_BYTE);
+		if (!c->pages[i])
+			return -ENOMEM;
+		if (untouched)
+			guard = c->pages[i];
+		else
+			c->pages[i]->uniform = -1;
+		l->fresh[i] = !untouched;
+	}
+	return 0;
+}
+
+static int load(struct contents *c, struct loading *l, const struct record_launch *launch)
+{
+	int rc = for_parts(c, launch, identify, NULL, l->err);
+
+	if (!rc && take_pages(c, l))
+		rc = error_set(l->err, ENOMEM, ERROR_NO_OFFSET,
+			       "launch %llu: no memory for %llu bytes of contents",
+			       (unsigned long long)launch->seq,
+			       (unsigned long long)ranges_bytes(&c->pieces));
+	if (!rc)
+		rc = for_parts(c, launch, load_part, l, l->err);
+	for (size_t i = 0; !rc && l->shelf && i < c->chunks; i++)
+		if (l->fresh[i])
+			shelf_put(l->shelf, c->identity[i], c->pages[i]);
+	return rc;
+}
+
+static void find_variables(struct contents *c, const struct record_launch *launch)
+{
+	for (size_t i = 0; i < launch->regions.count; i++) {
+		const struct record_region *r = &launch->regions.items[i];
+
+		if (!region_is_addressed(r) && r->size)
+			c->variables[c->variable_count++] = (struct variable){
+				r->name, layout_address(launch->regions.items, i), r->size};
+	}
+}
+
+int contents_load(struct contents *c, struct shelf *shelf, const struct bundle *bundle,
 		  const struct record_launch *launch, struct error *err)
 {
+	_cleanup_free_ bool *fresh = NULL;
+	struct loading l = {.bundle = bundle, .shelf = shelf, .err = err};
 	int rc;
 
 	*c = (struct contents){0};
@@ -78,43 +167,26 @@ int contents_load(struct contents *c, const struct bundle *bundle,
 		return error_set(err, -rc, ERROR_NO_OFFSET,
 				 "launch %llu: regions at wild addresses",
 				 (unsigned long long)launch->seq);
-	c->before = calloc(c->pieces.count ? c->pieces.count : 1, sizeof(*c->before));
+	c->chunks = ranges_bytes(&c->pieces) / CHUNK_BYTES;
+	c->pages = calloc(c->chunks + 1, sizeof(struct page *));
+	c->identity = calloc(c->chunks + 1, sizeof(*c->identity));
 	c->variables = calloc(launch->regions.count + 1, sizeof(*c->variables));
-	if (!c->before || !c->variables)
-		goto no_memory;
-	for (size_t i = 0; i < c->pieces.count; i++) {
-		uint64_t size = c->pieces.items[i].size;
-
-		c->before[i] = aligned_alloc(4096, size);
-		if (!c->before[i])
-			goto no_memory;
-		memset(c->before[i], GUARD_BYTE, size);
-		c->chunks += size / CHUNK_BYTES;
-	}
-	for (size_t i = 0; !rc && i < launch->regions.count; i++)
-		rc = load_region(c, bundle, launch, i, err);
+	l.fresh = fresh = calloc(c->chunks + 1, sizeof(*fresh));
+	if (!c->pages || !c->identity || !c->variables || !fresh)
+		rc = error_set(err, ENOMEM, ERROR_NO_OFFSET, "launch %llu: no memory for contents",
+			       (unsigned long long)launch->seq);
+	if (!rc)
+		find_variables(c, launch);
+	if (!rc)
+		rc = load(c, &l, launch);
 	if (rc)
 		contents_free(c);
 	return rc;
-no_memory:
-	rc = error_set(err, ENOMEM, ERROR_NO_OFFSET,
-		       "launch %llu: no memory for %llu bytes of contents",
-		       (unsigned long long)launch->seq,
-		       (unsigned long long)ranges_bytes(&c->pieces));
-	contents_free(c);
-	return rc;
 }
 
-uint8_t *contents_chunk(const struct contents *c, size_t i)
+const uint8_t *contents_chunk(const struct contents *c, size_t i)
 {
-	for (size_t p = 0; p < c->pieces.count; p++) {
-		size_t n = c->pieces.items[p].size / CHUNK_BYTES;
-
-		if (i < n)
-			return c->before[p] + i * (size_t)CHUNK_BYTES;
-		i -= n;
-	}
-	return NULL;
+	return c->pages[i]->data;
 }
 
 int contents_measured_writes(struct byteset *out, const struct record_launch *launch)
@@ -144,7 +216,7 @@ void snapshot_free(struct snapshot *s)
 {
 	if (s->chunks)
 		for (size_t i = 0; i < s->base->chunks; i++)
-			free(s->chunks[i]);
+			page_unref(s->chunks[i]);
 	free(s->chunks);
 	*s = (struct snapshot){0};
 }
@@ -153,17 +225,22 @@ int snapshot_put(struct snapshot *s, size_t chunk, const void *data)
 {
 	if (!s->chunks[chunk] && !memcmp(contents_chunk(s->base, chunk), data, CHUNK_BYTES))
 		return 0;
-	if (!s->chunks[chunk])
-		s->chunks[chunk] = aligned_alloc(64, CHUNK_BYTES);
+	page_unref(s->chunks[chunk]);
+	s->chunks[chunk] = page_new();
 	if (!s->chunks[chunk])
 		return -ENOMEM;
-	memcpy(s->chunks[chunk], data, CHUNK_BYTES);
+	memcpy(s->chunks[chunk]->data, data, CHUNK_BYTES);
 	return 0;
 }
 
 const uint8_t *snapshot_chunk(const struct snapshot *s, size_t chunk)
 {
-	return s->chunks[chunk] ? s->chunks[chunk] : contents_chunk(s->base, chunk);
+	return snapshot_page(s, chunk)->data;
+}
+
+struct page *snapshot_page(const struct snapshot *s, size_t chunk)
+{
+	return s->chunks[chunk] ? s->chunks[chunk] : s->base->pages[chunk];
 }
 
 uint8_t snapshot_byte(const struct snapshot *s, size_t chunk, uint32_t offset)
@@ -194,7 +271,7 @@ int snapshot_changed(struct byteset *out, const struct snapshot *s)
 {
 	for (size_t i = 0; i < s->base->chunks; i++) {
 		int rc = s->chunks[i] ? byteset_add_compare(out, i, contents_chunk(s->base, i),
-							    s->chunks[i], false)
+							    s->chunks[i]->data, false)
 				      : 0;
 		if (rc)
 			return rc;
@@ -207,7 +284,7 @@ int snapshot_differ(struct byteset *out, const struct snapshot *x, const struct 
 	for (size_t i = 0; i < x->base->chunks; i++) {
 		int rc = 0;
 
-		if (x->chunks[i] || y->chunks[i])
+		if (x->chunks[i] != y->chunks[i])
 			rc = byteset_add_compare(out, i, snapshot_chunk(x, i), snapshot_chunk(y, i),
 						 false);
 		if (rc)
@@ -220,13 +297,16 @@ int snapshot_match(struct byteset *out, const struct snapshot *s, const struct b
 		   uint8_t fill, bool equal)
 {
 	struct byteset all;
-	uint64_t filler[CHUNK_BYTES / 8];
+	static _Thread_local uint64_t filler[CHUNK_BYTES / 8];
 	int rc = byteset_init(&all, &s->base->pieces);
 
 	memset(filler, fill, sizeof(filler));
-	for (size_t i = 0; !rc && i < s->base->chunks; i++)
-		if (within->words[i])
-			rc = byteset_add_compare(&all, i, snapshot_chunk(s, i), filler, equal);
+	for (size_t i = 0; !rc && i < s->base->chunks; i++) {
+		const struct page *p = snapshot_page(s, i);
+
+		if (within->words[i] && !(p->uniform == fill && !equal))
+			rc = byteset_add_compare(&all, i, p->data, filler, equal);
+	}
 	if (!rc) {
 		byteset_and(&all, within);
 		rc = byteset_or(out, &all);
@@ -285,16 +365,17 @@ static int put_change(struct snapshot *out, const struct bundle *bundle,
 	address = layout_address(launch->regions.items, change->region) + offset;
 	chunk = byteset_chunk(&shape, address);
 	if (!out->chunks[chunk]) {
-		out->chunks[chunk] = aligned_alloc(64, CHUNK_BYTES);
+		out->chunks[chunk] = page_new();
 		if (!out->chunks[chunk])
 			return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for contents");
-		memcpy(out->chunks[chunk], contents_chunk(out->base, chunk), CHUNK_BYTES);
+		memcpy(out->chunks[chunk]->data, contents_chunk(out->base, chunk), CHUNK_BYTES);
 	}
 	if (launch->measured)
-		return put_written(bundle, r, change, out->chunks[chunk] + address % CHUNK_BYTES,
-				   offset, bytes, err);
-	return bundle_read_chunk(bundle, change->key, out->chunks[chunk] + address % CHUNK_BYTES,
-				 bytes, err);
+		return put_written(bundle, r, change,
+				   out->chunks[chunk]->data + address % CHUNK_BYTES, offset, bytes,
+				   err);
+	return bundle_read_chunk(bundle, change->key,
+				 out->chunks[chunk]->data + address % CHUNK_BYTES, bytes, err);
 }
 
 int snapshot_recorded(struct snapshot *out, const struct contents *base,

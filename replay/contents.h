@@ -12,6 +12,8 @@
 #include "kernelab/error.h"
 #include "replay/byteset.h"
 #include "replay/layout.h"
+#include "replay/page.h"
+#include "replay/shelf.h"
 
 /*
  * Stands in mapped memory that no region covers (guard bands between and behind allocations), and
@@ -30,20 +32,22 @@ struct contents {
 	struct ranges pieces;
 	struct variable *variables;
 	size_t variable_count;
-	uint8_t **before; /* a piece each */
-	size_t chunks;    /* of all pieces, numbered as in a byteset */
+	struct page **pages;      /* a chunk each, numbered as in a byteset */
+	struct hash128 *identity; /* a chunk each: equal ones, equal bytes; zero: all GUARD_BYTE */
+	size_t chunks;
 };
 
 /*
- * Lays out the launch's regions and reads their recorded contents. -ENODATA where contents of a
- * region are missing, -EOVERFLOW for wild addresses, -ENOMEM, or what reading the bundle gave.
+ * Lays out the launch's regions and reads their recorded contents, as far as the shelf (may be
+ * NULL) does not have them. -ENODATA where contents of a region are missing, -EOVERFLOW for wild
+ * addresses, -ENOMEM, or what reading the bundle gave.
  */
-int contents_load(struct contents *c, const struct bundle *bundle,
+int contents_load(struct contents *c, struct shelf *shelf, const struct bundle *bundle,
 		  const struct record_launch *launch, struct error *err);
 void contents_free(struct contents *c);
 
 /* The CHUNK_BYTES of chunk number i before the launch. */
-uint8_t *contents_chunk(const struct contents *c, size_t i);
+const uint8_t *contents_chunk(const struct contents *c, size_t i);
 
 /* Adds what a measured launch was seen to write, in whole granules. 0 or -ENOMEM. */
 int contents_measured_writes(struct byteset *out, const struct record_launch *launch);
@@ -51,7 +55,7 @@ int contents_measured_writes(struct byteset *out, const struct record_launch *la
 /* Memory at one moment; a chunk that equals the contents before the launch is NULL. */
 struct snapshot {
 	const struct contents *base;
-	uint8_t **chunks;
+	struct page **chunks;
 };
 
 int snapshot_init(struct snapshot *s, const struct contents *base);
@@ -62,6 +66,7 @@ int snapshot_put(struct snapshot *s, size_t chunk, const void *data);
 
 /* The chunk's bytes: the kept copy or those before the launch. */
 const uint8_t *snapshot_chunk(const struct snapshot *s, size_t chunk);
+struct page *snapshot_page(const struct snapshot *s, size_t chunk);
 
 uint8_t snapshot_byte(const struct snapshot *s, size_t chunk, uint32_t offset);
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Device memory at recorded addresses: reserved once, mapped and restored launch by launch. */
+/* Device memory at recorded addresses: reserved once, mapped launch by launch. */
 #include "replay/memory.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "lib/base.h"
 #include "replay/host_memory.h"
 
 static int failed(const struct memory *m, CUresult result, struct error *err, const char *what,
@@ -62,45 +61,22 @@ static bool is_host(const struct memory *m, const struct range *piece)
 	return ranges_find(&m->host, piece->base, piece->size) != NULL;
 }
 
+static void unmap_piece(const struct memory *m, const struct range *p,
+			CUmemGenericAllocationHandle handle)
+{
+	if (is_host(m, p)) {
+		host_memory_unmap(m->driver, p);
+		return;
+	}
+	m->driver->cuMemUnmap(p->base, p->size);
+	m->driver->cuMemRelease(handle);
+}
+
 void memory_unmap(struct memory *m)
 {
-	const struct driver *d = m->driver;
-
-	for (size_t i = 0; m->contents && i < m->mapped; i++) {
-		const struct range *p = &m->contents->pieces.items[i];
-
-		if (address_is_stand_in(p->base))
-			continue;
-		if (is_host(m, p)) {
-			host_memory_unmap(d, p);
-			continue;
-		}
-		d->cuMemUnmap(p->base, p->size);
-		d->cuMemRelease(m->handles[i]);
-	}
-	for (size_t i = 0; m->pristine && i < m->contents->pieces.count; i++)
-		if (m->pristine[i])
-			d->cuMemFree_v2(m->pristine[i]);
-	free(m->handles);
-	free(m->pristine);
-	m->handles = NULL;
-	m->pristine = NULL;
-	m->contents = NULL;
-	m->variables = NULL;
-	m->mapped = 0;
-}
-
-void memory_use_variables(struct memory *m, const struct variables *variables)
-{
-	m->variables = variables;
-}
-
-/* Writes bytes that lie at `address` in the contents to where they are now. */
-static CUresult put(struct memory *m, uint64_t address, const uint8_t *data, uint64_t bytes)
-{
-	if (address_is_stand_in(address))
-		return variables_put(m->variables, m->driver, m->contents, address, data, bytes);
-	return m->driver->cuMemcpyHtoD_v2(address, data, bytes);
+	for (size_t i = 0; i < m->mapped.count; i++)
+		unmap_piece(m, &m->mapped.items[i], m->handles[i]);
+	m->mapped.count = 0;
 }
 
 /* Where the driver does not give us the address, say which recorded range it belongs to. */
@@ -115,7 +91,8 @@ static int check_reserved(const struct memory *m, const struct range *p, struct 
 			 (unsigned long long)p->base, (unsigned long long)p->size);
 }
 
-static int map_piece(struct memory *m, const struct range *p, struct error *err)
+static int map_piece(struct memory *m, const struct range *p, CUmemGenericAllocationHandle *handle,
+		     struct error *err)
 {
 	const struct driver *d = m->driver;
 	CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -125,341 +102,103 @@ static int map_piece(struct memory *m, const struct range *p, struct error *err)
 				  .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
 	CUresult result;
 
-	if (address_is_stand_in(p->base)) { /* it is in a module */
-		m->mapped++;
-		return 0;
-	}
-	if (is_host(m, p)) {
-		int rc = host_memory_map(d, p, err);
-
-		m->mapped += !rc;
-		return rc;
-	}
-	result = d->cuMemCreate(&m->handles[m->mapped], p->size, &prop, 0);
+	*handle = 0;
+	if (is_host(m, p))
+		return host_memory_map(d, p, err);
+	result = d->cuMemCreate(handle, p->size, &prop, 0);
 	if (result != CUDA_SUCCESS)
 		return failed(m, result, err, "physical memory", p->base, p->size);
-	result = d->cuMemMap(p->base, p->size, 0, m->handles[m->mapped], 0);
+	result = d->cuMemMap(p->base, p->size, 0, *handle, 0);
 	if (result != CUDA_SUCCESS) {
-		d->cuMemRelease(m->handles[m->mapped]);
+		d->cuMemRelease(*handle);
 		return failed(m, result, err, "mapping", p->base, p->size);
 	}
-	m->mapped++;
 	result = d->cuMemSetAccess(p->base, p->size, &access, 1);
-	if (result != CUDA_SUCCESS)
-		return failed(m, result, err, "access", p->base, p->size);
-	return 0;
-}
-
-/* Copies between host and device through the pinned buffer. */
-static int upload(struct memory *m, CUdeviceptr to, const uint8_t *from, uint64_t size,
-		  struct error *err)
-{
-	enum activity before = stopwatch_switch(m->watch, ACTIVITY_UPLOADING);
-
-	m->watch->cost->uploaded_bytes += size;
-	while (size) {
-		uint64_t n = size < STAGING_BYTES ? size : STAGING_BYTES;
-		CUresult result;
-
-		memcpy(m->staging, from, n);
-		result = put(m, to, m->staging, n);
-		if (result != CUDA_SUCCESS)
-			return failed(m, result, err, "copy to the device", to, n);
-		to += n;
-		from += n;
-		size -= n;
-	}
-	stopwatch_switch(m->watch, before);
-	return 0;
-}
-
-/* A device copy of everything, if three quarters of the free memory hold it; else none. */
-static int make_pristine(struct memory *m, struct error *err)
-{
-	const struct ranges *pieces = &m->contents->pieces;
-	uint64_t total = ranges_bytes(pieces);
-	size_t free_bytes = 0, all_bytes = 0;
-
-	if (m->driver->cuMemGetInfo_v2(&free_bytes, &all_bytes) != CUDA_SUCCESS ||
-	    total > free_bytes / 4 * 3)
+	if (result == CUDA_SUCCESS)
 		return 0;
-	m->pristine = calloc(pieces->count ? pieces->count : 1, sizeof(*m->pristine));
-	if (!m->pristine)
-		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for the device copy");
-	for (size_t i = 0; i < pieces->count; i++) {
-		CUresult result;
-		int rc;
+	unmap_piece(m, p, *handle);
+	return failed(m, result, err, "access", p->base, p->size);
+}
 
-		if (address_is_stand_in(pieces->items[i].base))
-			continue;
-		result = m->driver->cuMemAlloc_v2(&m->pristine[i], pieces->items[i].size);
-		if (result != CUDA_SUCCESS) {
-			m->pristine[i] = 0; /* restored from the host then */
+static const struct range *find_same(const struct ranges *r, const struct range *p)
+{
+	const struct range *found = ranges_find(r, p->base, p->size);
+
+	return found && found->base == p->base && found->size == p->size ? found : NULL;
+}
+
+/* Unmaps what is not among the wanted pieces. */
+static void unmap_others(struct memory *m, const struct ranges *wanted)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < m->mapped.count; i++) {
+		if (!find_same(wanted, &m->mapped.items[i])) {
+			unmap_piece(m, &m->mapped.items[i], m->handles[i]);
 			continue;
 		}
-		rc = upload(m, m->pristine[i], m->contents->before[i], pieces->items[i].size, err);
-		m->watch->cost->input_bytes += pieces->items[i].size;
-		if (rc)
-			return rc;
+		m->mapped.items[kept] = m->mapped.items[i];
+		m->handles[kept++] = m->handles[i];
 	}
+	m->mapped.count = kept;
+}
+
+/* Maps one more piece, behind the others. */
+static int add_piece(struct memory *m, const struct range *p, struct error *err)
+{
+	CUmemGenericAllocationHandle handle;
+	int rc = array_reserve(&m->handles, m->mapped.count, &m->handle_capacity,
+			       sizeof(*m->handles));
+
+	if (!rc)
+		rc = array_reserve(&m->mapped.items, m->mapped.count, &m->mapped.capacity,
+				   sizeof(*m->mapped.items));
+	if (rc)
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for handles");
+	rc = map_piece(m, p, &handle, err);
+	if (rc)
+		return rc;
+	m->mapped.items[m->mapped.count] = *p;
+	m->handles[m->mapped.count++] = handle;
 	return 0;
 }
 
-int memory_map(struct memory *m, const struct contents *contents, struct error *err)
+/* Brings ranges and handles into the order of addresses again. */
+static void sort_pieces(struct memory *m)
+{
+	for (size_t i = 1; i < m->mapped.count; i++) {
+		struct range p = m->mapped.items[i];
+		CUmemGenericAllocationHandle handle = m->handles[i];
+		size_t at = i;
+
+		for (; at && m->mapped.items[at - 1].base > p.base; at--) {
+			m->mapped.items[at] = m->mapped.items[at - 1];
+			m->handles[at] = m->handles[at - 1];
+		}
+		m->mapped.items[at] = p;
+		m->handles[at] = handle;
+	}
+}
+
+int memory_map(struct memory *m, const struct ranges *pieces, struct error *err)
 {
 	enum activity before = stopwatch_switch(m->watch, ACTIVITY_MAPPING);
+	size_t old;
 	int rc = 0;
 
-	memory_unmap(m);
-	m->contents = contents;
-	for (size_t i = 0; !rc && i < contents->pieces.count; i++)
-		rc = check_reserved(m, &contents->pieces.items[i], err);
-	if (rc)
-		goto fail;
-	m->handles =
-		calloc(contents->pieces.count ? contents->pieces.count : 1, sizeof(*m->handles));
-	if (!m->handles) {
-		rc = error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for handles");
-		goto fail;
-	}
-	for (size_t i = 0; !rc && i < contents->pieces.count; i++)
-		rc = map_piece(m, &contents->pieces.items[i], err);
-	if (!rc && !m->staging) {
-		CUresult result = m->driver->cuMemAllocHost_v2((void **)&m->staging, STAGING_BYTES);
-
-		if (result != CUDA_SUCCESS)
-			rc = failed(m, result, err, "pinned memory", 0, STAGING_BYTES);
-	}
+	for (size_t i = 0; !rc && i < pieces->count; i++)
+		rc = check_reserved(m, &pieces->items[i], err);
 	if (!rc)
-		rc = make_pristine(m, err);
-fail:
+		unmap_others(m, pieces);
+	old = m->mapped.count;
+	for (size_t i = 0; !rc && i < pieces->count; i++) {
+		struct ranges before_these = {m->mapped.items, old, old};
+
+		if (!address_is_stand_in(pieces->items[i].base) &&
+		    !find_same(&before_these, &pieces->items[i]))
+			rc = add_piece(m, &pieces->items[i], err);
+	}
+	sort_pieces(m);
 	stopwatch_switch(m->watch, before);
-	if (rc)
-		memory_unmap(m);
 	return rc;
-}
-
-int memory_restore(struct memory *m, struct error *err)
-{
-	enum activity before = stopwatch_switch(m->watch, ACTIVITY_RESTORING);
-	const struct ranges *pieces = &m->contents->pieces;
-	CUresult result;
-
-	for (size_t i = 0; i < pieces->count; i++) {
-		const struct range *p = &pieces->items[i];
-		int rc = 0;
-
-		if (m->pristine && m->pristine[i]) {
-			result = m->driver->cuMemcpyDtoD_v2(p->base, m->pristine[i], p->size);
-			m->watch->cost->restored_bytes += p->size;
-			if (result != CUDA_SUCCESS)
-				rc = failed(m, result, err, "restoring", p->base, p->size);
-		} else {
-			rc = upload(m, p->base, m->contents->before[i], p->size, err);
-		}
-		if (rc)
-			return rc;
-	}
-	result = m->driver->cuCtxSynchronize();
-	stopwatch_switch(m->watch, before);
-	return result == CUDA_SUCCESS ? 0 : failed(m, result, err, "restoring", 0, 0);
-}
-
-/* The staging buffer's first bytes to the device. */
-static CUresult put_staged(struct memory *m, uint64_t address, size_t size)
-{
-	enum activity before = stopwatch_switch(m->watch, ACTIVITY_UPLOADING);
-	CUresult result = put(m, address, m->staging, size);
-
-	m->watch->cost->uploaded_bytes += size;
-	stopwatch_switch(m->watch, before);
-	return result;
-}
-
-/* Fills those bytes of a chunk whose bits are set; most words are all or nothing. */
-static void fill_bytes(uint8_t *data, const uint64_t *words, uint8_t fill)
-{
-	for (size_t i = 0; i < BYTESET_WORDS; i++) {
-		if (words[i] == UINT64_MAX) {
-			memset(data + 64 * i, fill, 64);
-			continue;
-		}
-		for (uint64_t w = words[i]; w; w &= w - 1)
-			data[64 * i + (size_t)__builtin_ctzll(w)] = fill;
-	}
-}
-
-int memory_fill(struct memory *m, const struct byteset *bytes, uint8_t fill, struct error *err)
-{
-	_Static_assert(STAGING_BYTES >= CHUNK_BYTES, "a chunk fits");
-	uint8_t *data = m->staging;
-
-	for (size_t i = 0; i < bytes->chunks; i++) {
-		uint64_t address;
-		CUresult result;
-
-		if (!bytes->words[i])
-			continue;
-		memcpy(data, contents_chunk(m->contents, i), CHUNK_BYTES);
-		fill_bytes(data, bytes->words[i], fill);
-		address = byteset_address(bytes, i);
-		result = put_staged(m, address, CHUNK_BYTES);
-		if (result != CUDA_SUCCESS)
-			return failed(m, result, err, "poison", address, CHUNK_BYTES);
-	}
-	return 0;
-}
-
-int memory_change(struct memory *m, const struct change *change, struct error *err)
-{
-	const struct ranges *pieces = &m->contents->pieces;
-	size_t chunk = 0, held = 0;
-	uint64_t start = 0;
-
-	for (size_t i = 0; i < pieces->count; i++) {
-		for (uint64_t k = 0; k < pieces->items[i].size / CHUNK_BYTES; k++, chunk++) {
-			uint64_t at = pieces->items[i].base + k * CHUNK_BYTES;
-			bool touches = change_touches(change, at);
-			CUresult result = CUDA_SUCCESS;
-
-			/* runs of chunks go over in one copy */
-			if (held && (!touches || start + held != at ||
-				     held + CHUNK_BYTES > STAGING_BYTES)) {
-				result = put_staged(m, start, held);
-				held = 0;
-			}
-			if (result != CUDA_SUCCESS)
-				return failed(m, result, err, "changed inputs", start, CHUNK_BYTES);
-			if (!touches)
-				continue;
-			start = held ? start : at;
-			memcpy(m->staging + held, contents_chunk(m->contents, chunk), CHUNK_BYTES);
-			change_chunk(change, chunk, at, m->staging + held);
-			held += CHUNK_BYTES;
-		}
-	}
-	if (held) {
-		CUresult result = put_staged(m, start, held);
-
-		if (result != CUDA_SUCCESS)
-			return failed(m, result, err, "changed inputs", start, held);
-	}
-	return 0;
-}
-
-/* n chunks from `chunk` on into the staging buffer; they lie at `address` in the contents. */
-static CUresult get(struct memory *m, size_t chunk, uint64_t address, size_t n)
-{
-	if (!address_is_stand_in(address))
-		return m->driver->cuMemcpyDtoH_v2(m->staging, address, n * (size_t)CHUNK_BYTES);
-	for (size_t i = 0; i < n; i++)
-		memcpy(m->staging + i * (size_t)CHUNK_BYTES, contents_chunk(m->contents, chunk + i),
-		       CHUNK_BYTES);
-	return variables_get(m->variables, m->driver, m->contents, address, m->staging,
-			     n * (uint64_t)CHUNK_BYTES);
-}
-
-/* Reads [from, from + count) chunks of a piece; `first` is the piece's first chunk number. */
-static int read_chunks(struct memory *m, struct snapshot *out, const struct range *piece,
-		       size_t first, size_t from, size_t count, struct error *err)
-{
-	while (count) {
-		size_t n =
-			count < STAGING_BYTES / CHUNK_BYTES ? count : STAGING_BYTES / CHUNK_BYTES;
-		uint64_t address = piece->base + from * (uint64_t)CHUNK_BYTES;
-		enum activity before = stopwatch_switch(m->watch, ACTIVITY_DOWNLOADING);
-		CUresult result = get(m, first + from, address, n);
-
-		m->watch->cost->downloaded_bytes += n * (uint64_t)CHUNK_BYTES;
-		stopwatch_switch(m->watch, before);
-		if (result != CUDA_SUCCESS)
-			return failed(m, result, err, "reading", address,
-				      n * (uint64_t)CHUNK_BYTES);
-		for (size_t i = 0; i < n; i++)
-			if (snapshot_put(out, first + from + i,
-					 m->staging + i * (size_t)CHUNK_BYTES))
-				return error_set(err, ENOMEM, ERROR_NO_OFFSET,
-						 "no memory for a snapshot");
-		from += n;
-		count -= n;
-	}
-	return 0;
-}
-
-/* Reads the runs of chunks whose flags are set. */
-static int read_flagged(struct memory *m, struct snapshot *out, const struct range *piece,
-			size_t first, const uint32_t *flags, struct error *err)
-{
-	size_t chunks = piece->size / CHUNK_BYTES;
-
-	for (size_t i = 0; i < chunks;) {
-		size_t n = 0;
-		int rc;
-
-		while (i + n < chunks && flags[i + n])
-			n++;
-		rc = n ? read_chunks(m, out, piece, first, i, n, err) : 0;
-		if (rc)
-			return rc;
-		i += n + 1;
-	}
-	return 0;
-}
-
-/* The chunks that hold a byte of `only`. */
-static int read_only(struct memory *m, struct snapshot *out, const struct range *piece,
-		     size_t first, const struct byteset *only, struct error *err)
-{
-	size_t chunks = piece->size / CHUNK_BYTES;
-
-	for (size_t i = 0; i < chunks;) {
-		size_t n = 0;
-		int rc;
-
-		while (i + n < chunks && only->words[first + i + n])
-			n++;
-		rc = n ? read_chunks(m, out, piece, first, i, n, err) : 0;
-		if (rc)
-			return rc;
-		i += n + 1;
-	}
-	return 0;
-}
-
-/* compare_chunks, on the clock. */
-static const uint32_t *find_changed(struct memory *m, const struct range *p, CUdeviceptr pristine)
-{
-	enum activity before = stopwatch_switch(m->watch, ACTIVITY_COMPARING);
-	const uint32_t *flags = compare_chunks(&m->comparer, m->driver, p->base, pristine, p->size);
-
-	if (flags)
-		m->watch->cost->compared_bytes += p->size;
-	stopwatch_switch(m->watch, before);
-	return flags;
-}
-
-int memory_read(struct memory *m, const struct byteset *only, struct snapshot *out,
-		struct error *err)
-{
-	const struct ranges *pieces = &m->contents->pieces;
-	size_t first = 0;
-
-	for (size_t i = 0; i < pieces->count; i++) {
-		const struct range *p = &pieces->items[i];
-		const uint32_t *flags = NULL;
-		int rc;
-
-		if (only) {
-			rc = read_only(m, out, p, first, only, err);
-		} else {
-			if (m->pristine && m->pristine[i])
-				flags = find_changed(m, p, m->pristine[i]);
-			rc = flags ? read_flagged(m, out, p, first, flags, err)
-				   : read_chunks(m, out, p, first, 0, p->size / CHUNK_BYTES, err);
-		}
-		if (rc)
-			return rc;
-		first += p->size / CHUNK_BYTES;
-	}
-	return 0;
 }

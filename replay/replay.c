@@ -104,12 +104,12 @@ static void read_device(struct replay *p, uint64_t *refused)
 	struct device_text *d = &p->device;
 
 	snprintf(d->name, sizeof(d->name), "%s", packet_get_text(m));
+	d->software = packet_get_u64(m);
 	d->major = (uint32_t)packet_get_u64(m);
 	d->minor = (uint32_t)packet_get_u64(m);
 	d->memory_bytes = packet_get_u64(m);
 	d->driver_version = (uint32_t)packet_get_u64(m);
 	*refused = packet_get_u64(m);
-	d->software = !strncmp(d->name, "kernelab", 8);
 	p->summary->software = d->software;
 	snprintf(p->summary->device, sizeof(p->summary->device), "%s", d->name);
 }

@@ -9,6 +9,7 @@
 #include "lib/base.h"
 
 #define LOG_BYTES          4096
+#define DEVICE_BYTES_A_SEC 1e10        /* slowest GPU at restoring and comparing */
 #define PLAIN_SHARED_BYTES (48u << 10) /* more shared memory has to be asked for */
 
 static int driver_failed(struct runner *r, CUresult result, struct error *err, const char *what)
@@ -50,12 +51,17 @@ static int open_stream(struct runner *r, struct error *err)
 {
 	const struct driver *d = &r->driver;
 	CUresult result = d->cuStreamCreate(&r->stream, CU_STREAM_NON_BLOCKING);
+	CUevent *events[] = {&r->begin, &r->start, &r->stop, &r->end};
 
-	if (result == CUDA_SUCCESS)
-		result = d->cuEventCreate(&r->start, CU_EVENT_DEFAULT);
-	if (result == CUDA_SUCCESS)
-		result = d->cuEventCreate(&r->stop, CU_EVENT_DEFAULT);
-	return result == CUDA_SUCCESS ? 0 : driver_failed(r, result, err, "stream");
+	for (size_t i = 0; result == CUDA_SUCCESS && i < ARRAY_LENGTH(events); i++)
+		result = d->cuEventCreate(events[i], CU_EVENT_DEFAULT);
+	if (result != CUDA_SUCCESS)
+		return driver_failed(r, result, err, "stream");
+	enum activity before = stopwatch_switch(&r->watch, ACTIVITY_LOADING);
+	int rc = board_open(&r->board, d, r->stream, &r->watch, err);
+
+	stopwatch_switch(&r->watch, before);
+	return rc;
 }
 
 static void send_ready(struct runner *r, const struct error *refused)
@@ -72,8 +78,10 @@ static void send_ready(struct runner *r, const struct error *refused)
 	d->cuDeviceTotalMem_v2(&bytes, r->device);
 	d->cuDriverGetVersion(&version);
 	name[sizeof(name) - 1] = 0;
+	r->software = !strncmp(name, "kernelab", 8);
 	packet_clear(p);
 	packet_put_text(p, name);
+	packet_put_u64(p, r->software);
 	packet_put_u64(p, (uint64_t)major);
 	packet_put_u64(p, (uint64_t)minor);
 	packet_put_u64(p, bytes);
@@ -272,9 +280,9 @@ int ready_make(struct ready *ready, struct runner *r, const struct bound *bound,
 		ready->pointers[i] = bound->params + bound->layout[i].offset;
 	rc = make_scratch(ready, r, err);
 	if (!rc)
-		rc = variables_find(&ready->variables, &r->driver, module, r->memory.contents, err);
+		rc = variables_find(&ready->variables, &r->driver, module, r->board.contents, err);
 	if (!rc)
-		rc = point_to_variables(ready, r->memory.contents, err);
+		rc = point_to_variables(ready, r->board.contents, err);
 	for (size_t i = 0; !rc && i < bound->descriptor_count; i++)
 		rc = encode(r, bound, &bound->descriptors[i], err);
 	if (rc)
@@ -341,68 +349,151 @@ static void note_failure(struct runner *r, struct outcome *out, CUresult result,
 		r->lost = true;
 }
 
-static int prepare(struct runner *r, const struct ready *ready, const struct setting *s,
-		   struct error *err)
+/* Memory as the launch is to find it; enqueued. */
+static int prepare(struct runner *r, const struct ready *ready, const struct moment *when,
+		   const struct setting *s, struct error *err)
 {
-	int rc;
+	int rc = board_restore(&r->board, err);
 
-	memory_use_variables(&r->memory, &ready->variables);
-	rc = memory_restore(&r->memory, err);
 	if (!rc && s->poison)
-		rc = memory_fill(&r->memory, s->poison, s->fill, err);
+		rc = board_fill(&r->board, s->poison, s->fill, err);
+	if (!rc && s->poison && when->phase == PHASE_PROBE)
+		rc = board_keep_filled(&r->board, s->poison, s->fill, err);
 	if (!rc && s->change)
-		rc = memory_change(&r->memory, s->change, err);
+		rc = board_change(&r->board, s->change, err);
 	for (size_t i = 0; !rc && i < ready->bound->scratch_count; i++) {
-		CUresult result = r->driver.cuMemsetD8_v2(
-			ready->scratch[i], s->poison ? s->fill : 0, ready->bound->scratch[i].bytes);
+		CUresult result =
+			r->driver.cuMemsetD8Async(ready->scratch[i], s->poison ? s->fill : 0,
+						  ready->bound->scratch[i].bytes, r->stream);
 		if (result != CUDA_SUCCESS)
 			rc = driver_failed(r, result, err, "scratch memory");
 	}
-	if (!rc) {
-		CUresult result = r->driver.cuCtxSynchronize();
-
-		if (result != CUDA_SUCCESS)
-			rc = driver_failed(r, result, err, "restoring");
-	}
-	return rc;
+	return rc ? rc : board_copy_variables(&r->board, &ready->variables, true, err);
 }
 
-/* Launches and waits. The outcome says how that went; no snapshot yet. */
-static int launch_and_wait(struct runner *r, const struct ready *ready, uint32_t launches,
-			   struct outcome *out, struct error *err)
+/* The picture that is most likely the outcome. */
+static enum bank bank_to_compare(const struct moment *when)
 {
-	const struct bound *b = ready->bound;
-	bool attributes = b->attribute_count || b->cooperative;
-	enum activity before;
-	uint64_t began = monotonic_ns();
-	CUresult result = CUDA_SUCCESS;
-	float ms = 0;
+	bool first_a = when->phase == PHASE_A && when->kind == TRIAL_REPEAT && !when->index;
+	bool first_b = when->phase == PHASE_B && when->kind == TRIAL_REPEAT && !when->index;
 
-	if (attributes && !r->driver.cuLaunchKernelEx)
-		return error_set(err, ENOTSUP, ERROR_NO_OFFSET,
-				 "the driver has no cuLaunchKernelEx for this launch's attributes");
-	before = stopwatch_switch(&r->watch, ACTIVITY_KERNELS);
-	r->pulse->cost.trials++;
-	r->pulse->cost.launches += launches ? launches : 1;
-	r->driver.cuEventRecord(r->start, r->stream);
+	if (when->phase == PHASE_PROBE)
+		return BANK_FILLED;
+	if (when->side == SIDE_B && !first_b)
+		return BANK_SIDE;
+	return first_a ? BANK_BEFORE : BANK_A;
+}
+
+/* The picture that the outcome becomes; BANK_BEFORE: none. */
+static enum bank bank_to_keep(const struct moment *when)
+{
+	bool first = when->kind == TRIAL_REPEAT && !when->index;
+
+	if (when->phase == PHASE_A)
+		return first ? BANK_A : BANK_BEFORE;
+	if (when->phase == PHASE_B)
+		return first ? BANK_SIDE : BANK_BEFORE;
+	return when->phase == PHASE_FURTHER && when->side == SIDE_A ? BANK_SIDE : BANK_BEFORE;
+}
+
+static CUresult launch_all(struct runner *r, const struct ready *ready, uint32_t launches)
+{
+	bool attributes = ready->bound->attribute_count || ready->bound->cooperative;
+	CUresult result = r->driver.cuEventRecord(r->start, r->stream);
+
 	for (uint32_t i = 0; result == CUDA_SUCCESS && i < (launches ? launches : 1); i++)
 		result = attributes ? launch_with_attributes(r, ready) : launch_plain(r, ready);
+	if (result == CUDA_SUCCESS)
+		result = r->driver.cuEventRecord(r->stop, r->stream);
+	/* Its launch is over here: what follows is not its time. */
+	return result == CUDA_SUCCESS && r->software ? r->driver.cuStreamSynchronize(r->stream)
+						     : result;
+}
+
+/* Moves time between two events from the launch's activity to another one. */
+static void charge(struct runner *r, CUevent from, CUevent to, enum activity a)
+{
+	uint64_t *kernels = &r->pulse->cost.ns[ACTIVITY_KERNELS], ns;
+	float ms = 0;
+
+	if (r->driver.cuEventElapsedTime(&ms, from, to) != CUDA_SUCCESS || !(ms > 0))
+		return;
+	ns = (uint64_t)((double)ms * 1e6);
+	ns = ns < *kernels ? ns : *kernels;
+	*kernels -= ns;
+	r->pulse->cost.ns[a] += ns;
+}
+
+/*
+ * Launches, compares, waits. The outcome says how that went; no snapshot yet. On a GPU nothing is
+ * waited for between restoring and comparing.
+ */
+static int launch_and_wait(struct runner *r, const struct ready *ready, const struct moment *when,
+			   uint32_t launches, struct outcome *out, struct error *err)
+{
+	uint64_t began = monotonic_ns();
+	CUresult result;
+	float ms = 0;
+	int rc;
+
+	result = launch_all(r, ready, launches);
 	if (result != CUDA_SUCCESS) {
 		note_failure(r, out, result, TRIAL_STATUS_LAUNCH_ERROR);
 		if (r->lost) /* a device that runs launches at once reports the fault here */
 			out->status = TRIAL_STATUS_FAULT;
-		stopwatch_switch(&r->watch, before);
+		else
+			board_spoil(&r->board);
 		return 0;
 	}
-	r->driver.cuEventRecord(r->stop, r->stream);
+	if (r->software)
+		runner_step(r, PHASE_SETUP, when->side, when->kind, when->index,
+			    when->setup_seconds);
+	rc = board_copy_variables(&r->board, &ready->variables, false, err);
+	if (!rc)
+		rc = board_compare(&r->board, bank_to_compare(when), err);
+	if (rc)
+		return rc;
+	r->driver.cuEventRecord(r->end, r->stream);
 	result = r->driver.cuStreamSynchronize(r->stream);
 	out->wall_ns = monotonic_ns() - began;
-	if (result != CUDA_SUCCESS)
+	if (result != CUDA_SUCCESS) {
 		note_failure(r, out, result, TRIAL_STATUS_FAULT);
-	else if (r->driver.cuEventElapsedTime(&ms, r->start, r->stop) == CUDA_SUCCESS)
+		if (!r->lost)
+			board_spoil(&r->board);
+	} else if (r->driver.cuEventElapsedTime(&ms, r->start, r->stop) == CUDA_SUCCESS) {
 		out->time_us = (double)ms * 1000.0;
-	stopwatch_switch(&r->watch, before);
+	}
 	return 0;
+}
+
+/* The trial itself, from restored memory to the end of the comparison. */
+static int run_trial(struct runner *r, const struct ready *ready, const struct moment *when,
+		     const struct setting *s, struct outcome *out, struct error *err)
+{
+	uint64_t bytes = r->board.contents->chunks * (uint64_t)CHUNK_BYTES;
+	/* On a GPU the launch's limit runs while it is restored and compared too. */
+	double seconds = when->seconds + (r->software ? 0 : (double)bytes / DEVICE_BYTES_A_SEC);
+	enum activity before = stopwatch_switch(&r->watch, ACTIVITY_RESTORING);
+	int rc;
+
+	r->pulse->cost.trials++;
+	r->pulse->cost.launches += s->launches ? s->launches : 1;
+	r->driver.cuEventRecord(r->begin, r->stream);
+	rc = prepare(r, ready, when, s, err);
+	if (!rc) {
+		stopwatch_switch(&r->watch, ACTIVITY_KERNELS);
+		runner_step(r, when->phase, when->side, when->kind, when->index, seconds);
+		rc = launch_and_wait(r, ready, when, s->launches, out, err);
+		runner_step(r, PHASE_SETUP, when->side, when->kind, when->index,
+			    when->setup_seconds);
+	}
+	stopwatch_switch(&r->watch, before);
+	if (!rc && out->status == TRIAL_STATUS_OK) {
+		if (!r->software)
+			charge(r, r->begin, r->start, ACTIVITY_RESTORING);
+		charge(r, r->stop, r->end, ACTIVITY_COMPARING);
+	}
+	return rc;
 }
 
 int runner_launch(struct runner *r, const struct ready *ready, const struct moment *when,
@@ -410,25 +501,42 @@ int runner_launch(struct runner *r, const struct ready *ready, const struct mome
 {
 	static const struct setting plain = {0};
 	const struct setting *s = setting ? setting : &plain;
+	const struct bound *b = ready->bound;
+	enum bank keep = bank_to_keep(when);
 	int rc;
 
 	*out = (struct outcome){0};
+	if ((b->attribute_count || b->cooperative) && !r->driver.cuLaunchKernelEx)
+		return error_set(err, ENOTSUP, ERROR_NO_OFFSET,
+				 "the driver has no cuLaunchKernelEx for this launch's attributes");
 	runner_step(r, PHASE_SETUP, when->side, when->kind, when->index, when->setup_seconds);
-	rc = prepare(r, ready, s, err);
-	if (rc)
-		return rc;
-	runner_step(r, when->phase, when->side, when->kind, when->index, when->seconds);
-	rc = launch_and_wait(r, ready, s->launches, out, err);
-	runner_step(r, PHASE_SETUP, when->side, when->kind, when->index, when->setup_seconds);
+	rc = run_trial(r, ready, when, s, out, err);
 	if (rc || out->status != TRIAL_STATUS_OK)
 		return rc;
-	rc = snapshot_init(&out->after, r->memory.contents);
+	rc = snapshot_init(&out->after, r->board.contents);
 	if (rc)
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for a snapshot");
-	rc = memory_read(&r->memory, s->read, &out->after, err);
+	rc = board_read(&r->board, bank_to_compare(when), s->read, &out->after, err);
+	if (!rc && keep != BANK_BEFORE)
+		rc = board_keep(&r->board, keep, &out->after, err);
 	if (rc)
 		outcome_free(out);
 	return rc;
+}
+
+int runner_take(struct runner *r, const struct contents *contents, struct error *err)
+{
+	int rc = memory_map(&r->memory, &contents->pieces, err);
+
+	if (rc == -ENOMEM) { /* what earlier launches left there may be in the way */
+		board_clear(&r->board);
+		rc = memory_map(&r->memory, &contents->pieces, err);
+	}
+	if (rc) {
+		memory_unmap(&r->memory);
+		return rc;
+	}
+	return board_take(&r->board, contents, err);
 }
 
 /* ---- shipping ---- */
@@ -472,24 +580,24 @@ static bool sent_before(struct runner *r, struct hash128 key)
 int runner_ship(struct runner *r, struct packet *keys, const struct snapshot *s, uint64_t address,
 		uint64_t size)
 {
-	_cleanup_free_ uint8_t *data = malloc(CHUNK_BYTES);
+	const struct byteset shape = {.pieces = &s->base->pieces, .chunks = s->base->chunks};
+	size_t chunk = byteset_chunk(&shape, address);
 	uint64_t n = chunk_count(address, size);
 
-	if (!data)
-		return -ENOMEM;
 	packet_put_u64(keys, n);
 	for (uint64_t i = 0; i < n; i++) {
-		uint64_t at;
-		uint32_t bytes;
+		enum activity before = stopwatch_switch(&r->watch, ACTIVITY_HASHING);
+		struct page *page = snapshot_page(s, chunk + i);
 		struct hash128 key;
+		uint32_t offset, bytes;
+		uint64_t at;
 
 		chunk_range(address, size, i, &at, &bytes);
-		snapshot_copy(s, at, bytes, data);
-		enum activity before = stopwatch_switch(&r->watch, ACTIVITY_HASHING);
-
-		key = hash_bytes(data, bytes);
+		offset = at % CHUNK_BYTES;
+		key = page_hash(page, offset, bytes);
 		stopwatch_switch(&r->watch, ACTIVITY_SENDING);
-		if (!sent_before(r, key) && wire_send_raw(r->fd, WIRE_CHUNK, data, bytes))
+		if (!sent_before(r, key) &&
+		    wire_send_raw(r->fd, WIRE_CHUNK, page->data + offset, bytes))
 			r->parent_gone = true;
 		stopwatch_switch(&r->watch, before);
 		packet_put_hash(keys, key);

@@ -13,6 +13,8 @@
 #include "replay/memory.h"
 #include "replay/plan.h"
 #include "replay/pulse.h"
+#include "replay/shelf.h"
+#include "replay/board.h"
 #include "replay/wire.h"
 
 struct loaded_module {
@@ -30,8 +32,11 @@ struct runner {
 	CUdevice device;
 	CUcontext context;
 	CUstream stream;
-	CUevent start, stop;
+	CUevent begin, start, stop, end; /* of a trial, and of the launch in it */
+	bool software;                   /* runs launches when they are enqueued */
 	struct memory memory;
+	struct board board;
+	struct shelf shelf;
 	struct loaded_module *modules;
 	size_t module_count, module_capacity;
 	struct packet packet;
@@ -54,7 +59,7 @@ struct outcome {
 	enum trial_status status;
 	char reason[480]; /* as long as an error's message */
 	double time_us;
-	uint64_t wall_ns;      /* launch to completion, seen from the host */
+	uint64_t wall_ns;      /* launch to completion and comparison, seen from the host */
 	struct snapshot after; /* empty unless status is OK */
 };
 
@@ -75,7 +80,10 @@ void runner_step(struct runner *r, enum phase phase, enum side side, enum trial_
 int ready_make(struct ready *ready, struct runner *r, const struct bound *bound, struct error *err);
 void ready_free(struct ready *ready, struct runner *r);
 
-/* What a launch is, for the parent: it gets `seconds`, the copies around it setup_seconds. */
+/*
+ * What a launch is, for the parent: it gets `seconds`, the copies around it setup_seconds. Also
+ * which picture of memory it is compared with, and which it becomes (replay/board.h).
+ */
 struct moment {
 	enum phase phase;
 	enum side side;
@@ -83,6 +91,12 @@ struct moment {
 	uint32_t index;
 	double seconds, setup_seconds;
 };
+
+/*
+ * Maps a launch's memory and puts its contents on the device. `contents` is borrowed until the next
+ * call or board_drop. 0 or -errno with err.
+ */
+int runner_take(struct runner *r, const struct contents *contents, struct error *err);
 
 /* What differs from a plain run; all zero: nothing does. */
 struct setting {

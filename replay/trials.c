@@ -131,22 +131,42 @@ int trials_send_status(struct trials *t, enum side side, enum trial_kind kind, u
 	return trials_send(t, &n, &o);
 }
 
-/* Bytes changed outside the extents. */
-static int find_stray(struct trials *t, const struct outcome *o, struct trial_note *n)
+/* Bytes changed outside the extents, in a page that was not looked at yet. */
+static int stray_of_page(struct trials *t, size_t chunk, struct page *page)
 {
 	struct byteset stray;
 	int rc = byteset_init(&stray, &t->contents.pieces);
 
 	if (!rc)
-		rc = snapshot_changed(&stray, &o->after);
+		rc = byteset_add_compare(&stray, chunk, contents_chunk(&t->contents, chunk),
+					 page->data, false);
 	if (!rc) {
 		for (size_t i = 0; i < t->written.extents.count; i++)
 			byteset_remove(&stray, t->written.extents.items[i].address,
 				       t->written.extents.items[i].size);
-		count_first(&stray, &n->stray_bytes, &n->stray_address);
+		count_first(&stray, &page->stray_bytes, &page->stray_address);
+		page->stray_known = true;
 	}
 	byteset_free(&stray);
 	return rc;
+}
+
+/* Bytes changed outside the extents. */
+static int find_stray(struct trials *t, const struct outcome *o, struct trial_note *n)
+{
+	for (size_t i = 0; i < t->contents.chunks; i++) {
+		struct page *page = o->after.chunks[i];
+		int rc = page && !page->stray_known ? stray_of_page(t, i, page) : 0;
+
+		if (rc)
+			return rc;
+		if (!page || !page->stray_bytes)
+			continue;
+		if (!n->stray_bytes)
+			n->stray_address = page->stray_address;
+		n->stray_bytes += page->stray_bytes;
+	}
+	return 0;
 }
 
 int trials_send_whole(struct trials *t, struct trial_note *n, const struct outcome *o)
@@ -561,12 +581,13 @@ static int inputs_identity(struct hash128 *out, const struct replay_case *c,
 	}
 	for (size_t i = 0; i < contents->chunks; i++) {
 		const uint64_t *words = only_written->words[i];
-		const uint8_t *data = contents_chunk(contents, i);
+		struct page *page = contents->pages[i];
 
 		if (words)
-			mask_bytes(masked, data, words);
+			mask_bytes(masked, page->data, words);
 		packet_put_u64(&p, byteset_address(only_written, i));
-		packet_put_hash(&p, hash_bytes(words ? masked : data, CHUNK_BYTES));
+		packet_put_hash(&p, words ? hash_bytes(masked, CHUNK_BYTES)
+					  : page_hash(page, 0, CHUNK_BYTES));
 	}
 	*out = hash_bytes(p.data, p.size);
 	packet_free(&p);
@@ -675,12 +696,12 @@ static int open_case(struct trials *t, struct error *err)
 
 	runner_step(t->r, PHASE_SETUP, SIDE_A, TRIAL_REPEAT, 0, 600.0);
 	stopwatch_switch(&t->r->watch, ACTIVITY_DISK);
-	rc = contents_load(&t->contents, t->c->bundle, t->c->launch, err);
+	rc = contents_load(&t->contents, &t->r->shelf, t->c->bundle, t->c->launch, err);
 	stopwatch_switch(&t->r->watch, ACTIVITY_HOST);
 	if (rc)
 		return rc;
 	runner_step(t->r, PHASE_SETUP, SIDE_A, TRIAL_REPEAT, 0, setup_seconds(t));
-	rc = memory_map(&t->r->memory, &t->contents, err);
+	rc = runner_take(t->r, &t->contents, err);
 	return rc ? rc : ready_make(&t->a, t->r, &t->c->a, err);
 }
 
@@ -690,7 +711,7 @@ static void close_case(struct trials *t)
 
 	for (size_t i = 0; i < ARRAY_LENGTH(all); i++)
 		ready_free(all[i], t->r);
-	memory_unmap(&t->r->memory);
+	board_drop(&t->r->board);
 	runs_free(&t->a_runs);
 	runs_free(&t->b_runs);
 	runs_free(&t->base_runs);

@@ -39,49 +39,29 @@ int variables_find(struct variables *v, const struct driver *driver, CUmodule mo
 	return 0;
 }
 
-/* The part of [address, address + bytes) that is variable i: its bytes, *offset from address. */
-static uint64_t part(const struct variable *x, uint64_t address, uint64_t bytes, uint64_t *offset)
+CUresult variables_copy(const struct variables *v, const struct driver *driver,
+			const struct contents *contents, const CUdeviceptr *live, bool to_module,
+			CUstream stream)
 {
-	uint64_t from = x->address > address ? x->address : address;
-	uint64_t end =
-		x->address + x->size < address + bytes ? x->address + x->size : address + bytes;
-
-	*offset = from - address;
-	return from < end ? end - from : 0;
-}
-
-CUresult variables_put(const struct variables *v, const struct driver *driver,
-		       const struct contents *contents, uint64_t address, const uint8_t *data,
-		       uint64_t bytes)
-{
+	const struct byteset shape = {.pieces = &contents->pieces, .chunks = contents->chunks};
 	CUresult result = CUDA_SUCCESS;
 
-	for (size_t i = 0; v && v->at && result == CUDA_SUCCESS && i < contents->variable_count;
-	     i++) {
+	for (size_t i = 0; v->at && i < contents->variable_count; i++) {
 		const struct variable *x = &contents->variables[i];
-		uint64_t offset, n = part(x, address, bytes, &offset);
+		uint64_t done = 0;
 
-		if (n && v->at[i])
-			result = driver->cuMemcpyHtoD_v2(v->at[i] + (address + offset - x->address),
-							 data + offset, n);
-	}
-	return result;
-}
+		while (v->at[i] && result == CUDA_SUCCESS && done < x->size) {
+			uint64_t address = x->address + done,
+				 n = CHUNK_BYTES - address % CHUNK_BYTES;
+			CUdeviceptr here =
+				live[byteset_chunk(&shape, address)] + address % CHUNK_BYTES;
+			CUdeviceptr there = v->at[i] + done;
 
-CUresult variables_get(const struct variables *v, const struct driver *driver,
-		       const struct contents *contents, uint64_t address, uint8_t *data,
-		       uint64_t bytes)
-{
-	CUresult result = CUDA_SUCCESS;
-
-	for (size_t i = 0; v && v->at && result == CUDA_SUCCESS && i < contents->variable_count;
-	     i++) {
-		const struct variable *x = &contents->variables[i];
-		uint64_t offset, n = part(x, address, bytes, &offset);
-
-		if (n && v->at[i])
-			result = driver->cuMemcpyDtoH_v2(
-				data + offset, v->at[i] + (address + offset - x->address), n);
+			n = n < x->size - done ? n : x->size - done;
+			result = driver->cuMemcpyDtoDAsync_v2(to_module ? there : here,
+							      to_module ? here : there, n, stream);
+			done += n;
+		}
 	}
 	return result;
 }

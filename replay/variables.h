@@ -22,14 +22,11 @@ int variables_find(struct variables *v, const struct driver *driver, CUmodule mo
 void variables_free(struct variables *v);
 
 /*
- * Copies [address, address + bytes) of stand-in memory to or from the module: the parts that are a
- * variable of it. variables_get leaves the rest of data alone.
+ * Enqueues copies between the module's variables and the device memory that stands in for them:
+ * chunk i of the contents lies at live[i].
  */
-CUresult variables_put(const struct variables *v, const struct driver *driver,
-		       const struct contents *contents, uint64_t address, const uint8_t *data,
-		       uint64_t bytes);
-CUresult variables_get(const struct variables *v, const struct driver *driver,
-		       const struct contents *contents, uint64_t address, uint8_t *data,
-		       uint64_t bytes);
+CUresult variables_copy(const struct variables *v, const struct driver *driver,
+			const struct contents *contents, const CUdeviceptr *live, bool to_module,
+			CUstream stream);
 
 #endif

@@ -12,7 +12,7 @@
 
 #include "kernelab/dtype.h"
 #include "lib/base.h"
-#include "replay/change.h"
+#include "tests/replay/change_host.h"
 
 #define BASE 0x1000000ull
 

@@ -53,7 +53,7 @@ static void check(bool measured, uint64_t expected_changed, uint8_t expected_out
 	assert_true(close(mkstemp(path)) == 0 && unlink(path) == 0);
 	write_bundle(path, measured);
 	assert_int_equal(bundle_open(&b, path, &err), 0);
-	assert_int_equal(contents_load(&contents, b, &b->launches.items[0], &err), 0);
+	assert_int_equal(contents_load(&contents, NULL, b, &b->launches.items[0], &err), 0);
 	assert_int_equal(contents_chunk(&contents, 0)[5], expected_outside);
 	assert_int_equal(contents_chunk(&contents, 1)[5], 1);
 	assert_int_equal(contents_chunk(&contents, 2)[5], expected_outside);

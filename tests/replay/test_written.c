@@ -23,11 +23,23 @@
 struct device {
 	struct contents contents;
 	struct range piece;
-	uint8_t *before[1];
+	uint8_t *before; /* all pages' bytes, one after the other */
 	void (*kernel)(uint8_t *memory);
 	unsigned runs, probes;
 	bool fail;
 };
+
+static struct page *pages[MAP_BYTES / CHUNK_BYTES];
+
+/* The contents before are what `before` holds now. */
+static void publish(const struct device *d)
+{
+	for (size_t i = 0; i < d->contents.chunks; i++) {
+		if (!pages[i])
+			pages[i] = page_new();
+		memcpy(pages[i]->data, d->before + i * CHUNK_BYTES, CHUNK_BYTES);
+	}
+}
 
 static float load(const uint8_t *m, uint32_t at, uint32_t i)
 {
@@ -68,13 +80,12 @@ static int setup(struct device *d, void (*kernel)(uint8_t *))
 	static uint64_t memory[MAP_BYTES / 8];
 
 	*d = (struct device){.piece = {BASE, MAP_BYTES}, .kernel = kernel};
-	d->before[0] = (uint8_t *)memory;
-	d->contents = (struct contents){.pieces = {&d->piece, 1, 1},
-					.before = d->before,
-					.chunks = MAP_BYTES / CHUNK_BYTES};
+	d->before = (uint8_t *)memory;
+	d->contents = (struct contents){
+		.pieces = {&d->piece, 1, 1}, .pages = pages, .chunks = MAP_BYTES / CHUNK_BYTES};
 	memset(memory, 0, sizeof(memory));
 	for (uint32_t i = 0; i < N; i++)
-		store(d->before[0], X, i, (float)i + 0.25f);
+		store(d->before, X, i, (float)i + 0.25f);
 	return 0;
 }
 
@@ -92,7 +103,8 @@ static int run(void *data, const struct byteset *poison, unsigned pattern, bool 
 	d->probes += probe;
 	if (d->fail)
 		return error_set(err, ECANCELED, ERROR_NO_OFFSET, "fault");
-	memcpy(m, d->before[0], MAP_BYTES);
+	publish(d);
+	memcpy(m, d->before, MAP_BYTES);
 	while (poison && byteset_next(poison, &cursor, &r))
 		memset(m + (r.base - BASE), POISON_BYTE(pattern), r.size);
 	d->kernel(m);
@@ -144,7 +156,7 @@ static void sees_writes_of_equal_values(void **state)
 	struct device d;
 
 	setup(&d, scale);
-	scale(d.before[0]);
+	scale(d.before);
 	assert_int_equal(find(&w, &d, &plain, &noise, true), 0);
 	assert_int_equal(byteset_count(&w.bytes), 4 * N);
 	assert_int_equal(w.extents.count, 1);
@@ -203,7 +215,7 @@ static void falls_back_without_code(void **state)
 
 	setup(&d, scale);
 	for (uint32_t i = 0; i < N; i += 2) /* every other element already right */
-		store(d.before[0], Y, i, 2 * load(d.before[0], X, i));
+		store(d.before, Y, i, 2 * load(d.before, X, i));
 	assert_int_equal(find(&w, &d, &plain, &noise, false), 0);
 	assert_int_equal(w.extents.count, 1);
 	assert_int_equal(w.extents.items[0].address, BASE + Y + 4);
