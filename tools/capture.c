@@ -38,6 +38,9 @@ static int output_prepare(const char *path, struct error *err)
 	}
 	if (!mkdir(path, 0777))
 		return 0;
+	if (errno == EEXIST && access(path, W_OK | X_OK))
+		return error_set(err, errno, ERROR_NO_OFFSET, "cannot write into %s: %s", path,
+				 strerror(errno));
 	dir = errno == EEXIST ? opendir(path) : NULL;
 	if (!dir)
 		return error_set(err, errno, ERROR_NO_OFFSET, "cannot make the folder %s: %s", path,
@@ -252,33 +255,6 @@ static int check(const struct capture_options *o, struct error *err)
 	return r;
 }
 
-/* The preload comes last: what is started until then (ptxas) is not to have it. */
-static int prepare(const struct capture_options *o, const char *output, char **absolute,
-		   struct error *err)
-{
-	_cleanup_free_ char *shim = NULL;
-	int r = check(o, err);
-
-	if (r >= 0)
-		r = find_shim(&shim, err);
-	if (r >= 0)
-		r = choose_device(o->text[ENVIRONMENT_DEVICE], err);
-	if (r >= 0)
-		r = output_prepare(output, err);
-	if (r < 0)
-		return r;
-	*absolute = realpath(output, NULL);
-	if (!*absolute)
-		return error_set(err, errno, ERROR_NO_OFFSET, "%s: %s", output, strerror(errno));
-	if (o->fresh_cache)
-		r = set_fresh_caches(*absolute, err);
-	if (r >= 0)
-		r = set_settings(o, *absolute, err);
-	if (r >= 0)
-		r = set_glue(o, err);
-	return r < 0 ? r : set_list("LD_PRELOAD", shim, false, err);
-}
-
 /* The program did not even start: takes away what was made for it, so that the folder can be used.
  */
 static void undo(const char *output)
@@ -292,6 +268,36 @@ static void undo(const char *output)
 		if (path && remove(path)) /* not empty, or never made: stays */
 			continue;
 	}
+}
+
+/* The preload comes last: what is started until then (ptxas) is not to have it. */
+static int prepare(const struct capture_options *o, const char *output, char **absolute,
+		   struct error *err)
+{
+	_cleanup_free_ char *shim = NULL;
+	int r = check(o, err);
+
+	if (r >= 0)
+		r = find_shim(&shim, err);
+	if (r >= 0)
+		r = output_prepare(output, err);
+	if (r < 0)
+		return r;
+	r = choose_device(o->text[ENVIRONMENT_DEVICE], err);
+	if (r < 0) {
+		undo(output);
+		return r;
+	}
+	*absolute = realpath(output, NULL);
+	if (!*absolute)
+		return error_set(err, errno, ERROR_NO_OFFSET, "%s: %s", output, strerror(errno));
+	if (o->fresh_cache)
+		r = set_fresh_caches(*absolute, err);
+	if (r >= 0)
+		r = set_settings(o, *absolute, err);
+	if (r >= 0)
+		r = set_glue(o, err);
+	return r < 0 ? r : set_list("LD_PRELOAD", shim, false, err);
 }
 
 static int run(const struct capture_options *o, char **command)

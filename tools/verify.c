@@ -17,7 +17,10 @@
 /* Beyond this many, faults of one bundle are counted only, and that is said. */
 #define FAULTS_SHOWN 50u
 
-#define STATUS_BAD 2
+/* From good to worse: of several bundles the worst counts. */
+#define STATUS_GOOD       0
+#define STATUS_UNFINISHED 1
+#define STATUS_BAD        2
 
 struct shown {
 	const char *path;
@@ -73,18 +76,19 @@ static void show_fault(void *user, const char *fault)
 		printf("%s: %s\n", s->path, fault);
 }
 
-static bool verify_one(const char *path)
+static int verify_one(const char *path)
 {
+	static const char *const words[] = {"good", "unfinished", "BAD"};
 	struct shown shown = {.path = path, .start_s = now_s()};
 	struct verify_calls calls = {show_fault, show_progress, &shown};
 	struct verify_totals totals;
 	struct bundle *b;
 	struct error err;
-	int status;
+	int status, verdict;
 
 	if (bundle_open(&b, path, &err)) {
 		printf("%s\n", err.message);
-		return false;
+		return STATUS_BAD;
 	}
 	shown.last_s = shown.start_s;
 	status = bundle_verify(b, &calls, &totals);
@@ -93,23 +97,24 @@ static bool verify_one(const char *path)
 		printf("%s: cannot be checked: %s\n", path, strerror(-status));
 	if (totals.faults > FAULTS_SHOWN)
 		printf("%s: %" PRIu64 " more faults\n", path, totals.faults - FAULTS_SHOWN);
+	verdict = status || totals.faults ? STATUS_BAD
+		  : totals.unfinished     ? STATUS_UNFINISHED
+					  : STATUS_GOOD;
 	printf("%s: %s, %s, %" PRIu64 " records, %" PRIu64 " chunks of %" PRIu64
 	       " bytes in a file of %" PRIu64 "\n",
-	       path, status || totals.faults ? "BAD" : "good",
-	       b->kind == BUNDLE_RESULT ? "result" : "capture", totals.records, totals.chunks,
-	       totals.chunk_bytes, b->file_bytes);
+	       path, words[verdict], b->kind == BUNDLE_RESULT ? "result" : "capture",
+	       totals.records, totals.chunks, totals.chunk_bytes, b->file_bytes);
 	bundle_close(b);
-	return !status && !totals.faults;
+	return verdict;
 }
 
 int verb_verify(const struct verb *verb, int argc, char **argv)
 {
 	static const struct option_row rows[] = {{.kind = OPTION_END}};
 	struct bundle_paths paths;
-	int operand_count, status;
+	int operand_count, status, worst = STATUS_GOOD;
 	struct error err;
 	char **operands;
-	bool good = true;
 
 	if (options_parse(verb, rows, argc, argv, false, &operands, &operand_count, &status) ==
 	    OPTIONS_EXIT)
@@ -123,11 +128,12 @@ int verb_verify(const struct verb *verb, int argc, char **argv)
 		return STATUS_BAD;
 	}
 	for (size_t i = 0; i < paths.count; i++)
-		good = verify_one(paths.items[i]) && good;
+		if ((status = verify_one(paths.items[i])) > worst)
+			worst = status;
 	bundle_paths_free(&paths);
 	if (fflush(stdout)) {
 		log_error("cannot write to standard output: %m");
 		return STATUS_BAD;
 	}
-	return good ? 0 : STATUS_BAD;
+	return worst;
 }

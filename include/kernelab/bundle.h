@@ -93,6 +93,7 @@ struct bundle {
 	enum bundle_kind kind;
 	uint32_t version;
 	bool complete;        /* index and footer were there */
+	bool stopped;         /* not complete, but what is there is whole: the writer was stopped */
 	uint64_t valid_bytes; /* file offset behind the last whole record */
 	uint64_t file_bytes;
 	char damage[256]; /* not complete: what was found at valid_bytes; else "" */

@@ -107,6 +107,7 @@ static int stop(struct scan *s, const struct error *why)
 					 "%s; whole records follow from offset %llu", why->message,
 					 (ull)behind);
 	}
+	s->b->stopped = why->code == ENODATA;
 	snprintf(s->b->damage, sizeof(s->b->damage), "%.200s", why->message);
 	return 0;
 }
@@ -184,11 +185,13 @@ int scan_load(struct bundle *b, struct error *err)
 	free(s.payload);
 	if (status < 0)
 		return status;
-	if (!b->damage[0])
+	if (!b->damage[0]) {
+		b->stopped = !s.footer_seen;
 		snprintf(b->damage, sizeof(b->damage), "%s",
 			 s.footer_seen  ? "the footer does not fit the file"
 			 : s.index_seen ? "the footer is missing"
 					: "no index: the program that wrote it was stopped, or its "
 					  "disk was full");
+	}
 	return 0;
 }

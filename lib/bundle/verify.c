@@ -302,9 +302,11 @@ int bundle_verify(const struct bundle *b, const struct verify_calls *calls,
 	int status;
 
 	*totals = (struct verify_totals){.records = b->priv->records.count};
+	totals->unfinished = b->stopped;
 	if (!b->complete)
 		fault(&v, "not complete, whole up to byte %llu of %llu: %s", (ull)b->valid_bytes,
 		      (ull)b->file_bytes, b->damage);
+	totals->faults -= b->stopped;
 	status = verify_chunk_contents(&v);
 	if (status)
 		return status;

@@ -4,6 +4,7 @@
 #ifndef LIB_BUNDLE_VERIFY_H
 #define LIB_BUNDLE_VERIFY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "kernelab/bundle.h"
@@ -25,6 +26,7 @@ struct verify_totals {
 	uint64_t chunks;
 	uint64_t chunk_bytes; /* before compression */
 	uint64_t faults;
+	bool unfinished; /* the bundle is not complete, by no fault: its writer was stopped */
 };
 
 /*
@@ -32,7 +34,8 @@ struct verify_totals {
  * referenced chunk is there with the right size, that numbers are unique, and that references lead
  * somewhere: kernel -> image, launch -> kernel, class -> kernel, after -> launch, file -> image,
  * config -> family, case -> config, trial -> case, extent -> argument. An image of a config lies in
- * another bundle and is not looked for. A bundle that is not complete is one fault.
+ * another bundle and is not looked for. A bundle that is not complete is
+ * reported, and a fault only where it is damaged and not merely unfinished.
  * 0 (with totals->faults), or -ENOMEM. Threads: any, the bundle is only read.
  */
 int bundle_verify(const struct bundle *b, const struct verify_calls *calls,

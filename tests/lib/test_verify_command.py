@@ -33,8 +33,18 @@ with tempfile.TemporaryDirectory() as folder:
     data = open(capture, "rb").read()
     bad = os.path.join(folder, "x.klab")
     open(bad, "wb").write(data[:-10])
+    # stopped while it wrote: in the footer, in the index, in a record, right behind one
+    whole = int(expect([bad], 1, "x.klab: not complete, whole up to byte", "x.klab: unfinished, capture")
+                .split("up to byte ")[1].split()[0])
+    expect([folder], 1, "capture.klab: good", "x.klab: unfinished")
+    for size in (len(data) - 100, whole + 5, whole, 200):
+        open(bad, "wb").write(data[:size])
+        expect([bad], 1, "x.klab: not complete, whole up to byte", "x.klab: unfinished")
+    # the same with a bit turned in the last record that is there, or rubbish behind it
+    open(bad, "wb").write(data[:whole - 20] + bytes([data[whole - 20] ^ 1]) + data[whole - 19:whole])
     expect([bad], 2, "x.klab: not complete, whole up to byte", "x.klab: BAD")
-    expect([folder], 2, "capture.klab: good", "x.klab: BAD")
+    open(bad, "wb").write(data[:whole] + b"\xaa" * 500)
+    expect([bad, capture], 2, "x.klab: not complete, whole up to byte", "x.klab: BAD", "capture.klab: good")
     open(bad, "wb").write(data[:70] + b"\xff" + data[71:])
     expect([bad], 2, "x.klab: damaged record at offset 64: frame checksum mismatch")
     for content, words in ((b"", "not a kernelab bundle: 0 bytes"),

@@ -93,8 +93,8 @@ def check(top, number, name):
         # All that may be wrong is that the end is not there.
         whole = rf"{re.escape(bundle)}: not complete, whole up to byte (\d+) of \1: no index: .*"
         trouble = [line for line in (verify.stdout + verify.stderr).splitlines()
-                   if not re.fullmatch(rf"{whole}|{re.escape(bundle)}: (good|BAD), capture, .*", line)]
-        if trouble or verify.returncode and "not complete" not in verify.stdout + verify.stderr:
+                   if not re.fullmatch(rf"{whole}|{re.escape(bundle)}: (good|unfinished), capture, .*", line)]
+        if trouble or verify.returncode != ("not complete" in verify.stdout + verify.stderr):
             found.append(f"verify: {verify.stdout}{verify.stderr}")
         shown = subprocess.run([kernelab, "ls", bundle], capture_output=True, text=True)
         if shown.returncode:

@@ -74,6 +74,12 @@ def check_folder(folder):
     done = capture("-o", full, "--", "true")
     expect(done.returncode == 125 and "not empty" in done.stderr, f"full folder: {done.stderr}")
     expect(os.listdir(full) == ["x"], "something was put into a folder that was not empty")
+    # A folder that cannot be used is the first and only thing said, not which device is taken.
+    nodevice = {"LD_LIBRARY_PATH": "/nonexistent"}
+    for path in (full, f"{full}/x", f"{full}/x/y", "/proc/nothing/here"):
+        done = capture("-o", path, "--", "true", env=nodevice)
+        expect(done.returncode == 125 and len(done.stderr.splitlines()) == 1 and path in done.stderr,
+               f"-o {path}: {done.returncode} {done.stderr}")
     done = capture("-o", f"{folder}/a/b/c", "--device", "gpu", "true")
     expect(done.returncode == 0 and os.path.isdir(f"{folder}/a/b/c"), f"new folders: {done.stderr}")
 
