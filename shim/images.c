@@ -99,7 +99,7 @@ static int put_best_configs(struct bundle_writer *w, const char *source)
 	return r;
 }
 
-static int put_image_record(struct bundle_writer *w, const struct image *image)
+static int put_image_record(struct bundle_writer *w, const struct image *image, const char *note)
 {
 	struct ptxas_guess ptxas;
 	struct record_image record = {
@@ -116,7 +116,7 @@ static int put_image_record(struct bundle_writer *w, const struct image *image)
 	};
 	int r;
 
-	ptxas_guess(image, image->data, &ptxas);
+	ptxas_guess(image, image->data, note, &ptxas);
 	r = put_contents(w, image->data, image->size, &record.chunks);
 	if (r >= 0)
 		r = bundle_put_image(w, &record);
@@ -124,29 +124,20 @@ static int put_image_record(struct bundle_writer *w, const struct image *image)
 	return r;
 }
 
-static int put_glue_note(struct bundle_writer *w, const struct image *image)
-{
-	struct cache_file note;
-	int r;
-
-	if (!glue_note(image->id, &note))
-		return 0;
-	r = put_file(w, image->id, &note);
-	free(note.name);
-	free(note.path);
-	free(note.data);
-	return r;
-}
-
 static int put_image(struct bundle_writer *w, const struct image *image)
 {
-	int r = put_image_record(w, image);
+	struct cache_file note;
+	bool noted = glue_note(image->id, &note);
+	int r = put_image_record(w, image, note.data);
 
 	for (size_t i = 0; r >= 0 && i < CACHE_SUFFIX_COUNT; i++)
 		if (image->cache.files[i].data)
 			r = put_file(w, image->id, &image->cache.files[i]);
-	if (r >= 0)
-		r = put_glue_note(w, image);
+	if (r >= 0 && noted)
+		r = put_file(w, image->id, &note);
+	free(note.name);
+	free(note.path);
+	free(note.data);
 	if (r >= 0 && image->origin == ORIGIN_INDUCTOR && image->signature &&
 	    *image->signature->source_file == '/')
 		r = put_run_file(w, image->signature->source_file);

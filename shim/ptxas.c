@@ -73,7 +73,42 @@ static bool newer(const char *cuda, const char *ptxas)
 	return a > b || (a == b && minor_a && minor_b && atoi(minor_a + 1) > atoi(minor_b + 1));
 }
 
-void ptxas_guess(const struct image *image, const char *data, struct ptxas_guess *out)
+/* The value of a key of the note. In the texts that the note holds quotes are escaped, so no text
+ * looks like a key. */
+static bool note_value(const char *note, const char *key, char *out, size_t size)
+{
+	const char *at = note ? strstr(note, key) : NULL;
+	size_t n;
+
+	if (!at)
+		return false;
+	at += strlen(key);
+	n = strcspn(at, "\"\\");
+	if (!n || n >= size || at[n] != '"')
+		return false;
+	memcpy(out, at, n);
+	out[n] = 0;
+	return true;
+}
+
+static bool from_note(const char *note, struct ptxas_guess *out)
+{
+	char path[160] = "";
+
+	if (!note_value(note, "\"ptxas_version\": \"", out->version, sizeof(out->version)) ||
+	    out->version[strspn(out->version, "0123456789.")]) {
+		out->version[0] = 0;
+		return false;
+	}
+	note_value(note, "\"ptxas_path\": \"", path, sizeof(path));
+	snprintf(out->how, sizeof(out->how),
+		 "%s, as the Triton that compiled it said (Python glue)",
+		 *path ? path : "its --version");
+	return true;
+}
+
+void ptxas_guess(const struct image *image, const char *data, const char *note,
+		 struct ptxas_guess *out)
 {
 	const char *given = facts_given("ptxas.version"), *path = getenv("TRITON_PTXAS_PATH");
 	const char *cuda = NULL;
@@ -84,7 +119,7 @@ void ptxas_guess(const struct image *image, const char *data, struct ptxas_guess
 		snprintf(out->how, sizeof(out->how), "PTX: the driver assembles it");
 		return;
 	}
-	if (from_tool_string(data, image->size, out))
+	if (from_tool_string(data, image->size, out) || from_note(note, out))
 		return;
 	if (ptx_version(&image->cache.files[CACHE_PTX], ptx, sizeof(ptx)))
 		cuda = release_of(ptx);

@@ -13,10 +13,12 @@ struct ptxas_guess {
 };
 
 /*
- * In this order: the tool string inside the cubin (ptxas 13 and later writes one); the version that
- * KERNELAB_FACTS gives for TRITON_PTXAS_PATH, if the PTX beside the image does not speak against
- * it; the CUDA release of that PTX's .version, marked as a hint ("12.8?").
+ * In this order: the tool string inside the cubin (ptxas 13 and later writes one); what Triton
+ * answered to the Python glue in the process that compiled it (note: the glue's, or NULL); the
+ * version that KERNELAB_FACTS gives for TRITON_PTXAS_PATH, if the PTX beside the image does not
+ * speak against it; the CUDA release of that PTX's .version, marked as a hint ("12.8?").
  */
-void ptxas_guess(const struct image *image, const char *data, struct ptxas_guess *out);
+void ptxas_guess(const struct image *image, const char *data, const char *note,
+		 struct ptxas_guess *out);
 
 #endif

@@ -8,9 +8,10 @@
 #include "kernelab/bundle.h"
 
 /*
- * Looks through /proc/self/maps and writes torch.version, torch.commit, torch.cuda, triton.version
- * (each with the file it was read from). *done: both were found, or nothing more can come.
- * 0 or -errno of the writer; files that cannot be read are no error.
+ * Looks through /proc/self/maps and writes torch.version, torch.commit, torch.cuda, triton.version,
+ * triton.package (its distribution: triton, fbtriton, pytorch_triton), triton.commit,
+ * triton.folder; each with the file it was read from. *done: both were found, or nothing more can
+ * come. 0 or -errno of the writer; files that cannot be read are no error.
  */
 int versions_write(struct bundle_writer *w, bool *done);
 

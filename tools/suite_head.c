@@ -65,7 +65,8 @@ static int add_versions(struct head *h, const struct bundle *b)
 		const struct record_fact *f = &b->facts.items[i];
 
 		if (!f->name || !f->value || bundle_fact(b, f->name) != f->value ||
-		    (!ends(f->name, "version") && !ends(f->name, "commit")))
+		    (!ends(f->name, "version") && !ends(f->name, "commit") &&
+		     !ends(f->name, ".package")))
 			continue;
 		if (add(h, f->name, strdup(f->value), f->how) < 0)
 			return -ENOMEM;

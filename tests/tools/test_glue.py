@@ -54,6 +54,7 @@ def check_notes(python, top):
     expect(scale["tensors"]["X"] == {"shape": [20, 50], "stride": [50, 1], "dtype": "torch.float32"},
            f"tensors {scale['tensors']}")
     expect(len(scale["python_sha256"]) == 64, "no hash of the source")
+    expect(scale["ptxas"].count(".") == 2 and "?" not in scale["ptxas"], f"ptxas {scale['ptxas']}")
     rows = {image["constexprs"]["ROWS"] for image in images(families["row_sum_k"])}
     expect(rows == {1, 2, 4}, f"ROWS {rows}: 8 was pruned")
     shown = subprocess.run([kernelab, "show", out], capture_output=True, text=True).stdout

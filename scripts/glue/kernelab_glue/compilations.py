@@ -4,6 +4,7 @@ import ctypes
 import hashlib
 import json
 import os
+import re
 import sys
 import threading
 
@@ -59,12 +60,33 @@ def path_of(key, names):
     return (names.index(key),) if key in names else (key,)
 
 
+def ptxas_of(metadata):
+    """Path and version of the ptxas that this Triton runs for the target; from what it has asked itself for its cache key."""
+    from triton.backends.nvidia import compiler
+    arch = metadata["target"].arch
+    for arguments in (arch,), ():
+        try:
+            path = compiler.get_ptxas(*arguments).path
+            if not compiler.get_ptxas_version.cache_info().currsize:
+                return {}
+            said = compiler.get_ptxas_version(*arguments)
+        except TypeError:
+            continue
+        found = re.search(r", V([0-9.]+)", said)
+        return {"ptxas_path": path, "ptxas_version": found[1]} if found else {}
+    return {}
+
+
 def describe(src, metadata, cache_hit):
     import triton
     fn = getattr(src, "fn", None)
     functions = []
     out = {"schema": SCHEMA, "triton": triton.__version__, "pid": os.getpid(), "cache_hit": bool(cache_hit),
            "kernel": str(metadata.get("name", getattr(src, "name", ""))), "options": plain(dict(metadata))}
+    try:
+        out.update(ptxas_of(metadata))
+    except (ImportError, AttributeError, KeyError):  # another backend, or a Triton that has it elsewhere
+        pass
     language = getattr(getattr(src, "language", None), "name", None)
     if language:
         out["language"] = language
