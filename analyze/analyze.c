@@ -511,6 +511,8 @@ int analysis_run_shaped(struct analysis **out, char *const *paths, size_t count,
 	if (!e)
 		e = check_shapes(a, shapes, err);
 	if (!e)
+		e = use_families(a, err);
+	if (!e)
 		e = scope_families(a, err);
 	if (!e)
 		e = stage_families(a, err);
@@ -536,6 +538,7 @@ static void free_family(struct family_verdict *f)
 	free(f->accepted);
 	scope_clear(&f->scope);
 	stage_clear(&f->stage);
+	use_clear(&f->use);
 }
 
 void analysis_free(struct analysis *a)
@@ -555,6 +558,8 @@ void analysis_free(struct analysis *a)
 		free(a->incomplete[i]);
 	free(a->incomplete);
 	free(a->questions);
+	for (uint32_t s = 0; s < SIDE_COUNT; s++)
+		junit_clear(&a->tests[s]);
 	for (size_t i = 0; i < a->result_count; i++)
 		result_close(a->results[i]);
 	free(a->results);

@@ -8,9 +8,11 @@
 #include <stdint.h>
 
 #include "analyze/decide.h"
+#include "analyze/junit.h"
 #include "analyze/result.h"
 #include "analyze/scope.h"
 #include "analyze/stage.h"
+#include "analyze/use.h"
 #include "kernelab/error.h"
 
 struct config_verdict {
@@ -56,6 +58,7 @@ struct family_verdict {
 	struct earlier_verdict before;
 	struct scope scope; /* of buckets 2 and 3 */
 	struct stage stage; /* of bucket 3 */
+	struct use use;     /* what the model uses against what was tested */
 };
 
 /* A text that the model's owner should answer, or another fact for the head of reports. */
@@ -80,6 +83,8 @@ struct analysis {
 	char **baseline_notes; /* entries of it that do not hold */
 	size_t baseline_note_count, baseline_note_capacity;
 	struct since since;
+	struct use_count use[USE_DIMENSION_COUNT]; /* sums over the families */
+	struct junit tests[SIDE_COUNT]; /* of --a-junit and --b-junit; set by the caller */
 	const char *policy; /* file that changed thresholds; NULL: none; set by the caller */
 	char **incomplete;  /* what is missing or damaged, with the file's name */
 	size_t incomplete_count, incomplete_capacity;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines on policy, baseline and what has changed since an earlier report. */
+/* Lines on policy, baseline, what has changed since an earlier report, coverage and tests. */
 #include "analyze/remark.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/phrase.h"
 #include "analyze/since.h"
@@ -104,6 +105,80 @@ static int tell_since(const struct teller *t)
 	return e;
 }
 
+/* "Tested of what the model uses: 12 of 14 shape classes, …", and by what where not all by itself.
+ */
+static int tell_use(const struct teller *t)
+{
+	const struct use_count *c = t->a->use;
+	_cleanup_free_ char *line = strdup("");
+	int e = 0;
+
+	for (int d = 0; line && d < USE_DIMENSION_COUNT; d++) {
+		char *longer;
+
+		if (!c[d].used)
+			continue;
+		longer = text_format("%s%s%zu of %zu %s", line, *line ? ", " : "", c[d].tested,
+				     c[d].used, use_dimension_name((enum use_dimension)d));
+		free(line);
+		line = longer;
+	}
+	if (!line)
+		return -ENOMEM;
+	if (*line)
+		e = tell(t, 0, "Tested of what the model uses: %s", line);
+	for (int d = 0; !e && d < USE_DIMENSION_COUNT; d++)
+		if (c[d].used > c[d].by_model)
+			e = tell(t, 1,
+				 "%s: %zu by its own launches, %zu by existing tests, %zu by "
+				 "derived "
+				 "launches",
+				 use_dimension_name((enum use_dimension)d), c[d].by_model,
+				 c[d].by_tests, c[d].by_derived);
+	return e;
+}
+
+/* Of the tests that ran on both sides, those whose outcome is another one. */
+static int tell_changed_tests(const struct teller *t)
+{
+	static const char *const names[] = {"passes", "fails", "is skipped"};
+	const struct junit *a = &t->a->tests[SIDE_A], *b = &t->a->tests[SIDE_B];
+	int e = 0;
+
+	for (size_t i = 0; !e && b->path && i < a->count; i++) {
+		const struct junit_test *x = junit_find(b, a->tests[i].name);
+
+		if (!x)
+			e = tell(t, 1, "%s: %s under A, not run under B", a->tests[i].name,
+				 names[a->tests[i].outcome]);
+		else if (x->outcome != a->tests[i].outcome)
+			e = tell(t, 1, "%s: %s under A, %s under B", a->tests[i].name,
+				 names[a->tests[i].outcome], names[x->outcome]);
+	}
+	for (size_t i = 0; !e && a->path && i < b->count; i++)
+		if (!junit_find(a, b->tests[i].name))
+			e = tell(t, 1, "%s: not run under A, %s under B", b->tests[i].name,
+				 names[b->tests[i].outcome]);
+	return e;
+}
+
+static int tell_tests(const struct teller *t)
+{
+	int e = 0;
+
+	for (uint32_t s = 0; !e && s < SIDE_COUNT; s++) {
+		const struct junit *j = &t->a->tests[s];
+
+		if (j->path)
+			e = tell(
+				t, 0,
+				"Existing tests under %s (%s): %zu pass, %zu fail, %zu are skipped",
+				side_name(s), j->path, j->outcomes[JUNIT_PASSED],
+				j->outcomes[JUNIT_FAILED], j->outcomes[JUNIT_SKIPPED]);
+	}
+	return e ? e : tell_changed_tests(t);
+}
+
 int remarks(const struct analysis *a, remark_line *line, void *data)
 {
 	struct teller t = {a, line, data};
@@ -111,5 +186,9 @@ int remarks(const struct analysis *a, remark_line *line, void *data)
 
 	if (!e)
 		e = tell_baseline(&t);
-	return e ? e : tell_since(&t);
+	if (!e)
+		e = tell_since(&t);
+	if (!e)
+		e = tell_use(&t);
+	return e ? e : tell_tests(&t);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What policy, baseline and an earlier report have to do with a verdict: lines for every report. */
+/* What policy, baseline, an earlier report, coverage and tests have to say: lines for every report.
+ */
 #ifndef ANALYZE_REMARK_H
 #define ANALYZE_REMARK_H
 

@@ -384,6 +384,49 @@ static json_t *stage(struct writer *w, const struct stage *s)
 	return object;
 }
 
+static json_t *use_counts(struct writer *w, const struct use_count *c)
+{
+	json_t *object = json_object();
+
+	for (int d = 0; d < USE_DIMENSION_COUNT; d++) {
+		json_t *one = json_object();
+
+		put(w, object, use_dimension_name((enum use_dimension)d), one);
+		put(w, one, "used", count(c[d].used));
+		put(w, one, "tested", count(c[d].tested));
+		put(w, one, "by_model", count(c[d].by_model));
+		put(w, one, "by_tests", count(c[d].by_tests));
+		put(w, one, "by_derived", count(c[d].by_derived));
+		put(w, one, "in_tests", count(c[d].in_tests));
+	}
+	return object;
+}
+
+/* What the model uses against what was tested, item by item. */
+static json_t *use(struct writer *w, const struct use *u)
+{
+	json_t *object = json_object(), *list;
+
+	put(w, object, "counts", use_counts(w, u->counts));
+	list = array_in(w, object, "items");
+	for (size_t i = 0; list && i < u->count; i++) {
+		const struct use_item *x = &u->items[i];
+		json_t *item = json_object();
+
+		put(w, item, "dimension", json_string(use_dimension_name(x->dimension)));
+		put(w, item, "item", text(x->text));
+		put(w, item, "launches", count(x->launches));
+		put(w, item, "test_launches", count(x->tests));
+		put(w, item, "by_model", json_boolean(x->by_model));
+		put(w, item, "by_tests", json_boolean(x->by_tests));
+		put(w, item, "by_derived", json_boolean(x->by_derived));
+		put(w, item, "untested", json_boolean(use_untested(x)));
+		put(w, item, "reason", text_or_null(x->reason));
+		append(w, list, item);
+	}
+	return object;
+}
+
 static json_t *family_object(struct writer *w, const struct analysis *a,
 			     const struct family_verdict *f)
 {
@@ -403,6 +446,7 @@ static json_t *family_object(struct writer *w, const struct analysis *a,
 	put(w, object, "stage", stage(w, &f->stage));
 	put_worst(w, object, f);
 	put(w, object, "coverage", coverage(w, &f->coverage));
+	put(w, object, "use", use(w, &f->use));
 	put(w, object, "time_us", timing(family_timing(f)));
 	list = array_in(w, object, "notes");
 	for (size_t i = 0; list && i < f->note_count; i++)
@@ -510,6 +554,25 @@ static void put_head(struct writer *w, json_t *root, const struct analysis *a)
 	}
 }
 
+/* Outcomes of existing tests, null where no file was given. */
+static json_t *tests(struct writer *w, const struct junit *j)
+{
+	json_t *object, *list;
+
+	if (!j->path)
+		return json_null();
+	object = json_object();
+	put(w, object, "path", text(j->path));
+	put(w, object, "passed", count(j->outcomes[JUNIT_PASSED]));
+	put(w, object, "failed", count(j->outcomes[JUNIT_FAILED]));
+	put(w, object, "skipped", count(j->outcomes[JUNIT_SKIPPED]));
+	list = array_in(w, object, "failures");
+	for (size_t i = 0; list && i < j->count; i++)
+		if (j->tests[i].outcome == JUNIT_FAILED)
+			append(w, list, text(j->tests[i].name));
+	return object;
+}
+
 static void put_counts(struct writer *w, json_t *root, const struct analysis *a)
 {
 	json_t *object = json_object();
@@ -543,11 +606,16 @@ static void put_thresholds(struct writer *w, json_t *root)
 int report_json(const struct analysis *a, FILE *out)
 {
 	struct writer w = {0};
-	json_t *root = json_object(), *list;
+	json_t *root = json_object(), *list, *object;
 	int r;
 
 	put_head(&w, root, a);
 	put_counts(&w, root, a);
+	put(&w, root, "use", use_counts(&w, a->use));
+	object = json_object();
+	put(&w, root, "tests", object);
+	put(&w, object, "A", tests(&w, &a->tests[SIDE_A]));
+	put(&w, object, "B", tests(&w, &a->tests[SIDE_B]));
 	put_thresholds(&w, root);
 	list = array_in(&w, root, "families");
 	for (size_t i = 0; list && !w.failed && i < a->family_count; i++)

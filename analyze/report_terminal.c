@@ -32,6 +32,8 @@ _Static_assert(2 + WIDTH_RULE + 1 + WIDTH_CONFIGS + 1 + WIDTH_FAMILY + 1 + WIDTH
 		       REPORT_COLUMNS,
 	       "a line of the table fits");
 
+#define UNTESTED_SHOWN 5u
+
 struct terminal {
 	FILE *out;
 	bool colour;
@@ -218,6 +220,25 @@ static void put_named(const struct terminal *t, const char *name, const char *te
 		lines_wrap(t->out, 2, line);
 }
 
+/* What of the model's uses no launch stands for: the first few. */
+static void put_untested(const struct terminal *t, const struct family_verdict *f)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->use.count; i++) {
+		_cleanup_free_ char *text = NULL;
+
+		if (!use_untested(&f->use.items[i]))
+			continue;
+		if (n++ == UNTESTED_SHOWN)
+			break;
+		text = use_text(&f->use.items[i]);
+		put_named(t, "not tested", text ? phrase_clean(text) : NULL);
+	}
+	if (n > UNTESTED_SHOWN)
+		lines_wrap(t->out, 2, "not tested: more, see the JSON or HTML report");
+}
+
 static void put_details(const struct terminal *t, const struct analysis *a,
 			const struct family_verdict *f)
 {
@@ -242,6 +263,7 @@ static void put_details(const struct terminal *t, const struct analysis *a,
 		lines_wrap(t->out, 2, phrase_clean(line));
 	}
 	put_coverage(t, f);
+	put_untested(t, f);
 	if (!a->mark)
 		put_time(t, f);
 	for (size_t i = 0; i < f->note_count; i++) {

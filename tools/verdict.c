@@ -120,6 +120,14 @@ static int read_inputs(const struct verb *verb, const struct verdict_options *v)
 		e = document_load(&document, v->baseline, "baseline", BASELINE_VERSION, &err);
 	json_decref(document);
 	document = NULL;
+	for (uint32_t s = 0; !e && s < SIDE_COUNT; s++) {
+		struct junit unused;
+
+		if (!v->junit[s])
+			continue;
+		e = junit_read(&unused, v->junit[s], &err);
+		junit_clear(&unused);
+	}
 	if (!e && v->since)
 		e = document_load(&document, v->since, "schema", "kernelab-verdict/1", &err);
 	json_decref(document);
@@ -253,6 +261,9 @@ static int apply_inputs(const struct verb *verb, const struct verdict_options *v
 		e = baseline_apply(a, v->baseline, baseline_today(today), &err);
 	if (!e && v->since)
 		e = since_apply(a, v->since, &err);
+	for (uint32_t s = 0; !e && s < SIDE_COUNT; s++)
+		if (v->junit[s])
+			e = junit_read(&a->tests[s], v->junit[s], &err);
 	if (e)
 		log_error("%s: %s", verb->name, err.message);
 	return e ? 2 : 0;

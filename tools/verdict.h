@@ -19,6 +19,7 @@ struct verdict_file {
 
 struct verdict_options {
 	const char *json, *markdown, *html, *explain;
+	const char *junit[SIDE_COUNT];
 	const char *policy, *baseline, *write_baseline, *since, *suite;
 	uint64_t fail_on;          /* 1 … 3 */
 	struct option_texts shape; /* --shape */
@@ -46,6 +47,10 @@ struct verdict_options {
 	 "print the whole chain of evidence of the families it matches", &(v).explain},            \
 	{OPTION_TEXTS, "shape", 0, "KERNEL.ARG=MxN",                                               \
 	 "rows and columns of an output, e.g. matmul.c=500x300 or matmul.c=*x300", &(v).shape},     \
+	{OPTION_TEXT, "a-junit", 0, "FILE",                                                        \
+	 "outcomes of existing tests under A, as pytest --junit-xml writes them",                  \
+	 &(v).junit[SIDE_A]},                                                                      \
+	{OPTION_TEXT, "b-junit", 0, "FILE", "the same under B", &(v).junit[SIDE_B]},               \
 	{OPTION_TEXT, "policy", 0, "FILE",                                                         \
 	 "take thresholds from FILE (docs/report.md)", &(v).policy},                               \
 	{OPTION_TEXT, "baseline", 0, "FILE",                                                       \

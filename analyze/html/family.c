@@ -202,6 +202,31 @@ static int put_configs(FILE *out, const struct analysis *a, size_t index)
 	return e;
 }
 
+static int put_use(FILE *out, const struct use *u)
+{
+	int e = 0;
+
+	for (int d = 0; d < USE_DIMENSION_COUNT; d++)
+		if (u->counts[d].used)
+			fprintf(out,
+				"<li>of what the model uses, %zu of %zu %s tested: by its own "
+				"launches %zu, by existing tests %zu, by derived launches %zu\n",
+				u->counts[d].tested, u->counts[d].used,
+				use_dimension_name((enum use_dimension)d), u->counts[d].by_model,
+				u->counts[d].by_tests, u->counts[d].by_derived);
+	for (size_t i = 0; !e && i < u->count; i++) {
+		_cleanup_free_ char *text = NULL;
+
+		if (!use_untested(&u->items[i]))
+			continue;
+		text = use_text(&u->items[i]);
+		fputs("<li><strong>not tested</strong>: ", out);
+		e = text ? html_text(out, text) : -ENOMEM;
+		fputc('\n', out);
+	}
+	return e;
+}
+
 static int put_coverage(FILE *out, const struct family_verdict *f)
 {
 	const struct family_coverage *c = &f->coverage;
@@ -216,6 +241,7 @@ static int put_coverage(FILE *out, const struct family_verdict *f)
 		c->configs_tested, c->configs, c->classes_tested, c->classes, c->tested, c->cases,
 		c->faithful, c->nondeterministic, c->unfaithful, c->fidelity_untested,
 		c->derived_tested, c->derived);
+	e = put_use(out, &f->use);
 	for (size_t i = 0; !e && i < f->note_count; i++) {
 		fputs("<li>", out);
 		e = html_text(out, f->notes[i]);

@@ -365,7 +365,8 @@ const char *trial_status_name(uint32_t v);
 	F(12, HASH, inputs,                                                              \
 	  "scalars, pointers and memory before the launch, without what it only writes") \
 	F(13, STR, derived,                                                              \
-	  "not recorded: what was changed in launch seq, e.g. n: 4080 in place of 4096")
+	  "not recorded: what was changed in launch seq, e.g. n: 4080 in place of 4096") \
+	F(14, BOOL, test, "launched by existing tests, not by the model")
 
 #define RECORD_TRIAL(F, A)                                                                         \
 	F(1, U32, test_case, "CASE.number")                                                        \
@@ -398,6 +399,17 @@ const char *trial_status_name(uint32_t v);
 	F(6, U32, before_bucket, "B's PTX by A's ptxas against A; 0: not tested")     \
 	F(7, STR, before_evidence, "rule and figures of it, or why it was not tested")
 
+/* How often the recorded run launched a config in a shape class, whether recorded or not. */
+#define RECORD_USE(F, A)                                                 \
+	F(1, U32, config, "CONFIG.number")                               \
+	F(2, HASH, shape_class, "of the launches")                       \
+	F(3, DIM3, grid, "blocks")                                       \
+	F(4, U64, seen, "launches")                                      \
+	F(5, U64, recorded, "of which LAUNCH records were written")      \
+	F(6, STR, reason, "why the others were not recorded")            \
+	F(7, BOOL, test, "launched by existing tests, not by the model") \
+	F(8, STR, params, "for people: as CASE.params, of its first recorded launch")
+
 /* R(type on disk, NAME, struct/function name, array in struct bundle) */
 #define RECORDS(R)                                 \
 	R(1, RUN, run, runs)                       \
@@ -417,7 +429,8 @@ const char *trial_status_name(uint32_t v);
 	R(34, CONFIG, config, configs)             \
 	R(35, CASE, case, cases)                   \
 	R(36, TRIAL, trial, trials)                \
-	R(37, STAGE, stage, stages)
+	R(37, STAGE, stage, stages)                \
+	R(38, USE, use, uses)
 
 /* Records that stand only inside others. */
 #define SUB_RECORDS(R)          \

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+/* What the model uses of a kernel against what was tested of it, and by what. */
+#include "analyze/use.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "analyze/analyze.h"
+#include "analyze/phrase.h"
+#include "analyze/words.h"
+#include "lib/base.h"
+
+#define ALIGNMENT 16 /* what Triton specialises on */
+
+const char *use_dimension_name(enum use_dimension d)
+{
+	static const char *const names[] = {
+#define D(id, name) name,
+		USE_DIMENSIONS(D)
+#undef D
+	};
+
+	return names[d];
+}
+
+/* Who launched: one USE record, or one tested case. */
+struct evidence {
+	const struct record_config *config;
+	struct hash128 shape_class;
+	const uint32_t *grid;
+	const char *params; /* NULL: not known */
+	const char *reason;
+	uint64_t launches;
+	bool test, derived;
+	bool judged; /* a case with a verdict */
+};
+
+/* The item of that text; added if it is new. NULL without memory. */
+static struct use_item *item_of(struct use *u, enum use_dimension d, struct hash128 key, char *text)
+{
+	struct use_item *i;
+
+	if (!text)
+		return NULL;
+	for (size_t k = 0; k < u->count; k++)
+		if (u->items[k].dimension == d && hash_equal(u->items[k].key, key) &&
+		    (!hash_is_zero(key) || !strcmp(u->items[k].text, text))) {
+			if (strlen(text) > strlen(u->items[k].text)) { /* with scalars */
+				char *shorter = u->items[k].text;
+
+				u->items[k].text = text;
+				text = shorter;
+			}
+			free(text);
+			return &u->items[k];
+		}
+	if (array_reserve(&u->items, u->count, &u->capacity, sizeof(*u->items))) {
+		free(text);
+		return NULL;
+	}
+	i = &u->items[u->count++];
+	*i = (struct use_item){.dimension = d, .key = key, .text = text};
+	return i;
+}
+
+static int add(struct use *u, const struct evidence *e, enum use_dimension d, char *text)
+{
+	struct hash128 none = {0};
+	struct use_item *i = item_of(u, d, d == USE_CLASSES ? e->shape_class : none, text);
+
+	if (!i)
+		return -ENOMEM;
+	i->known |= e->params != NULL;
+	if (!e->judged) {
+		i->launches += e->test ? 0 : e->launches;
+		i->tests += e->test ? e->launches : 0;
+		if (e->reason && !i->reason)
+			i->reason = e->reason;
+	} else if (e->derived) {
+		i->by_derived = true;
+	} else if (e->test) {
+		i->by_tests = true;
+	} else {
+		i->by_model = true;
+	}
+	return 0;
+}
+
+/* Grid and scalars; without them, where no launch of the class was recorded, the grid and its key.
+ */
+static char *class_text(const struct evidence *e)
+{
+	struct word w[WORDS_MAX];
+	size_t n = words_split(e->params, w), size;
+	char *text = NULL, key[HASH_TEXT_BYTES];
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	fprintf(out, "grid %ux%ux%u", e->grid[0], e->grid[1], e->grid[2]);
+	for (size_t i = 0; i < n; i++) {
+		int64_t v;
+
+		if (w[i].value && word_whole(w[i].value, w[i].value_length, &v))
+			fprintf(out, " %.*s=%" PRId64, w[i].name_length, w[i].name, v);
+	}
+	/* alignments are part of a class too */
+	fprintf(out, " #%.4s", hash_text(e->shape_class, key));
+	return fclose(out) ? NULL : text;
+}
+
+static int add_tails(struct use *u, const struct evidence *e, const struct word *w, int64_t value)
+{
+	struct word options[WORDS_MAX];
+	size_t n = words_split(e->config->options, options);
+	int r = 0;
+
+	for (size_t i = 0; !r && i < n; i++) {
+		int64_t sizes[WORD_SIZES];
+		size_t count = word_sizes(&options[i], sizes);
+
+		for (size_t k = 0; !r && k < count; k++)
+			if (sizes[k] > 1)
+				r = add(u, e, USE_TAILS,
+					text_format("%.*s %% %" PRId64 " %s 0", w->name_length,
+						    w->name, sizes[k],
+						    value % sizes[k] ? "≠" : "="));
+	}
+	return r;
+}
+
+static int add_arguments(struct use *u, const struct evidence *e)
+{
+	struct word w[WORDS_MAX];
+	size_t n = words_split(e->params, w);
+	int r = 0;
+
+	for (size_t i = 0; !r && i < n; i++) {
+		int64_t v;
+
+		if (!w[i].value)
+			continue;
+		if (word_whole(w[i].value, w[i].value_length, &v))
+			r = add_tails(u, e, &w[i], v);
+		else if (word_address(w[i].value, w[i].value_length, &v))
+			r = add(u, e, USE_ALIGNMENTS,
+				text_format("%.*s %saligned to %d bytes", w[i].name_length,
+					    w[i].name, v % ALIGNMENT ? "not " : "", ALIGNMENT));
+	}
+	return r;
+}
+
+/* "f16/f32": the float types that arguments point to. */
+static char *types_text(const struct record_family *f)
+{
+	char text[128] = "";
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->args.count && n < sizeof(text); i++) {
+		const struct record_arg *x = &f->args.items[i];
+		const char *name;
+
+		if (!x->pointer || x->dtype >= DTYPE_COUNT)
+			continue;
+		name = dtype_name((enum dtype)x->dtype);
+		if (!strstr(text, name))
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s", n ? "/" : "",
+					      name);
+	}
+	return strdup(n ? text : "unknown");
+}
+
+static int add_evidence(struct use *u, const struct record_family *f, const struct evidence *e)
+{
+	char text[PHRASE_BYTES];
+	int r;
+
+	snprintf(text, sizeof(text), "%s",
+		 e->config->options && *e->config->options ? e->config->options : "?");
+	r = add(u, e, USE_CONFIGS, strdup(text));
+	if (!r)
+		r = add(u, e, USE_CLASSES, class_text(e));
+	if (!r)
+		r = add_arguments(u, e);
+	return r ? r : add(u, e, USE_TYPES, types_text(f));
+}
+
+/* ---- a family ---- */
+
+/* USE records by CONFIG.number. */
+static int compare_uses(const void *x, const void *y)
+{
+	const struct record_use *const *a = x, *const *b = y;
+
+	return ((*a)->config > (*b)->config) - ((*a)->config < (*b)->config);
+}
+
+static const struct record_use **sorted_uses(const struct bundle *b)
+{
+	const struct record_use **list = calloc(b->uses.count + 1, sizeof(*list));
+
+	for (size_t i = 0; list && i < b->uses.count; i++)
+		list[i] = &b->uses.items[i];
+	if (list)
+		qsort(list, b->uses.count, sizeof(*list), compare_uses);
+	return list;
+}
+
+static size_t first_use(const struct record_use **list, size_t count, uint32_t config)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (list[middle]->config < config)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The config of that number in one result belongs to the family. */
+static int add_uses(struct use *u, const struct record_family *f, const struct result *r,
+		    const struct record_use **list)
+{
+	int e = 0;
+
+	for (size_t i = 0; !e && i < r->config_count; i++) {
+		const struct record_config *c = r->configs[i].record;
+
+		if (!hash_equal(c->family, f->key))
+			continue;
+		for (size_t k = first_use(list, r->bundle->uses.count, c->number);
+		     !e && k < r->bundle->uses.count && list[k]->config == c->number; k++) {
+			const struct record_use *x = list[k];
+			struct evidence evidence = {.config = c,
+						    .shape_class = x->shape_class,
+						    .grid = x->grid,
+						    .params = x->params,
+						    .reason = x->reason,
+						    .launches = x->seen,
+						    .test = x->test};
+
+			u->counted = true;
+			e = add_evidence(u, f, &evidence);
+		}
+	}
+	return e;
+}
+
+static int add_cases(struct use *u, const struct family_verdict *f)
+{
+	int e = 0;
+
+	for (size_t i = 0; i < f->config_count; i++)
+		for (size_t k = 0; !e && k < f->configs[i].case_count; k++) {
+			const struct case_verdict *c = &f->configs[i].cases[k];
+			struct evidence evidence = {.config = f->configs[i].record,
+						    .shape_class = c->record->shape_class,
+						    .grid = c->record->grid,
+						    .params = c->record->params ?: "",
+						    .test = c->record->test,
+						    .derived = c->record->derived != NULL,
+						    .judged = true};
+
+			if (c->outcome.bucket && !c->outcome.unproven)
+				e = add_evidence(u, f->record, &evidence);
+		}
+	return e;
+}
+
+/* Without USE records a launch that was replayed is all that is known to be used. */
+static void count(struct use *u)
+{
+	for (size_t i = 0; i < u->count; i++) {
+		struct use_item *x = &u->items[i];
+		struct use_count *c = &u->counts[x->dimension];
+
+		if (!u->counted && x->by_model)
+			x->launches = 1;
+		if (!x->launches)
+			continue;
+		c->used++;
+		c->tested += !use_untested(x);
+		c->by_model += x->by_model;
+		c->by_tests += x->by_tests;
+		c->by_derived += x->by_derived;
+		c->in_tests += x->tests > 0;
+	}
+}
+
+static int compare_items(const void *x, const void *y)
+{
+	const struct use_item *a = x, *b = y;
+
+	if (a->dimension != b->dimension)
+		return (int)a->dimension - (int)b->dimension;
+	return strverscmp(a->text, b->text);
+}
+
+static void add_counts(struct use_count *sum, const struct use_count *c)
+{
+	sum->used += c->used;
+	sum->tested += c->tested;
+	sum->by_model += c->by_model;
+	sum->by_tests += c->by_tests;
+	sum->by_derived += c->by_derived;
+	sum->in_tests += c->in_tests;
+}
+
+static int use_family(struct analysis *a, struct family_verdict *f,
+		      const struct record_use ***sorted)
+{
+	struct use *u = &f->use;
+	int e = 0;
+
+	for (size_t i = 0; !e && i < a->result_count; i++)
+		e = add_uses(u, f->record, a->results[i], sorted[i]);
+	if (!e)
+		e = add_cases(u, f);
+	if (e)
+		return e;
+	count(u);
+	if (u->count)
+		qsort(u->items, u->count, sizeof(*u->items), compare_items);
+	for (size_t d = 0; d < USE_DIMENSION_COUNT; d++)
+		add_counts(&a->use[d], &u->counts[d]);
+	return 0;
+}
+
+int use_families(struct analysis *a, struct error *err)
+{
+	const struct record_use ***sorted = calloc(a->result_count + 1, sizeof(*sorted));
+	int e = sorted ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !e && i < a->result_count; i++) {
+		sorted[i] = sorted_uses(a->results[i]->bundle);
+		e = sorted[i] ? 0 : -ENOMEM;
+	}
+	for (size_t i = 0; !e && i < a->family_count; i++)
+		e = use_family(a, &a->families[i], sorted);
+	for (size_t i = 0; sorted && i < a->result_count; i++)
+		free(sorted[i]);
+	free(sorted);
+	return e ? error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory") : 0;
+}
+
+void use_clear(struct use *u)
+{
+	for (size_t i = 0; i < u->count; i++)
+		free(u->items[i].text);
+	free(u->items);
+	*u = (struct use){0};
+}
+
+char *use_text(const struct use_item *i)
+{
+	static const char *const one[] = {"config", "shape class", "tail", "alignment", "type"};
+
+	return text_format("%s %s: %" PRIu64 " %s of the model%s%s%s%s", one[i->dimension], i->text,
+			   i->launches, i->launches == 1 ? "launch" : "launches",
+			   i->reason ? " (" : "", i->reason ? i->reason : "", i->reason ? ")" : "",
+			   i->tests ? "; existing tests launch it" : "");
+}

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""What a model uses against what is tested: by its own launches, by existing tests; and their outcomes.
+
+    test_use.py BUILD_DIR        with what make_scope.py made, on the software device
+"""
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+DATA = os.path.normpath(os.path.join(HERE, "..", "data", "corpus", "scope.tar.xz"))
+if len(sys.argv) != 2:
+    sys.exit(__doc__)
+kernelab = os.path.join(os.path.abspath(sys.argv[1]), "tools", "kernelab")
+JUNIT = """<?xml version="1.0"?><testsuites><testsuite name="pytest"><!-- <testcase name="no"/> -->
+<testcase classname="t.k" name="test_a[x&lt;1&gt;]"/><testcase classname="t.k" name="test_b">{b}</testcase>
+<testcase classname="t.k" name="test_c"><skipped message="a > b"/></testcase>
+<testcase name='test_d' time="1"><system-out><![CDATA[<failure/>]]></system-out></testcase>
+</testsuite></testsuites>"""
+problems = []
+
+
+def expect(condition, message):
+    if not condition:
+        problems.append(message)
+
+
+def run(command, statuses, **environment):
+    done = subprocess.run(command, capture_output=True, text=True, check=False,
+                          env={**os.environ, **environment})
+    if done.returncode not in statuses:
+        sys.exit(f"{' '.join(command)}\nstatus {done.returncode}\n{done.stdout}{done.stderr}")
+    return done
+
+
+def capture(made, out, *options):
+    run([kernelab, "capture", "-o", out, "--device", "soft", *options, "--", sys.executable,
+         os.path.join(HERE, "scope_program.py"), made, "a"], (0,),
+        KERNELAB_CACHE_ROOTS=os.path.join(made, "a"))
+    return out
+
+
+def diff(*operands, status=(0, 1)):
+    done = run([kernelab, "diff", *operands, "--b", "recorded", "--device", "soft", "--trials", "none",
+                "--repeats", "1", "--json", verdict], status)
+    if status == (2,):
+        return None, done.stderr
+    with open(verdict, encoding="utf-8") as f:
+        report = json.load(f)
+    for d, count in report["use"].items():
+        total = sum(f["use"]["counts"][d]["tested"] for f in report["families"])
+        expect(total == count["tested"], f"sum of {d}: {total}, {count}")
+    return report, done.stdout
+
+
+def file(name, text):
+    path = os.path.join(work, name)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    return path
+
+
+with tempfile.TemporaryDirectory(prefix="kernelab-use-") as work:
+    made, verdict = os.path.join(work, "made"), os.path.join(work, "verdict.json")
+    with tarfile.open(DATA) as archive:
+        archive.extractall(made)
+    # 24 launches of scope_stages, then 2 of 4 of scope_tail; scope_both and what follows is counted.
+    model = capture(made, os.path.join(work, "model"), "--max-launches", "26")
+    tests = capture(made, os.path.join(work, "tests"), "--origin-name", "test", "--kernels",
+                    "^scope_tail$")
+    report, text = diff(model)
+    use = report["use"]
+    expect(use["configs"]["used"] == 30 and use["configs"]["tested"] == 13, f"configs: {use}")
+    expect("Tested of what the model uses: 13 of 30 configs" in text, text)
+    families = {(f["name"], f["signature"][0]["type"]): f for f in report["families"]}
+    tail = next(f for f in report["families"] if f["name"] == "scope_tail")
+    counts = tail["use"]["counts"]["shape classes"]
+    expect(counts == {"used": 4, "tested": 2, "by_model": 2, "by_tests": 0, "by_derived": 0,
+                      "in_tests": 0}, f"classes of the model: {counts}")
+    left = [i for i in tail["use"]["items"] if i["untested"]]
+    expect(len(left) == 2 and all(i["launches"] == 1 and i["reason"] for i in left), f"{left}")
+
+    # Existing tests launch all four: those that the model's budget left out are tested by them.
+    report, text = diff(model, tests)
+    tail = next(f for f in report["families"] if f["name"] == "scope_tail")
+    counts = tail["use"]["counts"]["shape classes"]
+    expect(counts == {"used": 4, "tested": 4, "by_model": 2, "by_tests": 4, "by_derived": 0,
+                      "in_tests": 4}, f"classes with tests: {counts}")
+    expect(all("K=" in i["item"] for i in tail["use"]["items"] if i["dimension"] == "shape classes"),
+           "classes without scalars")
+    expect("by existing tests" in text, text)
+
+    # Outcomes of the tests themselves.
+    a = file("a.xml", JUNIT.format(b=""))
+    b = file("b.xml", JUNIT.format(b="<failure message='&quot;x&quot;'>assert</failure>"))
+    report, text = diff(model, "--a-junit", a, "--b-junit", b)
+    expect(report["tests"]["A"] == {"path": a, "passed": 3, "failed": 0, "skipped": 1,
+                                    "failures": []}, f"A: {report['tests']['A']}")
+    expect(report["tests"]["B"]["failures"] == ["t.k::test_b"], f"B: {report['tests']['B']}")
+    expect("t.k::test_b: passes under A, fails under B" in text and "test_a" not in text, text)
+    for name, bad in (("none.xml", "<a/>"), ("cut.xml", JUNIT[:150]), ("empty.xml", ""),
+                      ("open.xml", "<testcase name='x'/><!-- ")):
+        _, text = diff(model, "--b-junit", file(name, bad), status=(2,))
+        expect(name in text and text.count("\n") == 1, f"{name}: {text!r}")
+sys.exit("\n".join(problems) if problems else 0)
