@@ -107,6 +107,7 @@
 	E(cuGraphAddDependencies_v2, OPTIONAL, CALLED)                   \
 	E(cuGraphRemoveDependencies_v2, OPTIONAL, CALLED)                \
 	E(cuGraphAddMemcpyNode, OPTIONAL, CALLED)                        \
+	E(cuGraphAddKernelNode_v2, OPTIONAL, CALLED)                     \
 	E(cuTensorMapEncodeTiled, OPTIONAL, WRAPPED)                     \
 	E(cuTensorMapEncodeIm2col, OPTIONAL, WRAPPED)                    \
 	E(cuMemAlloc_v2, REQUIRED, CALLED)                               \

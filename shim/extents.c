@@ -32,7 +32,8 @@ struct measurement {
 	struct regions *regions;
 	const struct launch_facts *f;
 	CUstream stream;
-	bool ahead; /* the memory is not yet what the launch will find */
+	bool ahead;   /* the memory is not yet what the launch will find */
+	bool depends; /* and the extents depend on it */
 	const struct ptx_variant_entry *entry;
 	CUmodule module;
 	CUfunction function;
@@ -82,7 +83,8 @@ static bool find_variant(struct measurement *m)
 				 sizeof(m->regions->extents));
 	if (!m->module)
 		return false;
-	if (m->ahead && m->entry->careful)
+	m->depends = m->ahead && m->entry->careful;
+	if (m->depends)
 		return fail(m, "in a graph, and its addresses depend on memory");
 	r = real.cuModuleGetFunction(&m->function, m->module, m->f->kernel->entry);
 	return r == CUDA_SUCCESS ? true : failed(m, r, "its variant");
@@ -123,7 +125,6 @@ static bool bring_variables(struct measurement *m)
 static bool lay_out(struct measurement *m)
 {
 	size_t n = m->regions->count;
-	CUresult r;
 
 	m->spans = calloc(2 * n + 1, sizeof(*m->spans));
 	for (size_t i = 0; m->spans && i < n; i++)
@@ -144,6 +145,13 @@ static bool lay_out(struct measurement *m)
 	m->table = m->spans ? malloc(m->table_bytes) : NULL;
 	if (!m->table)
 		return fail(m, "no host memory for bitmaps");
+	return true;
+}
+
+static bool find_buffer(struct measurement *m)
+{
+	CUresult r;
+
 	m->buffer = variants_buffer(m->place, m->table_bytes, &r);
 	return m->buffer ? true : failed(m, r, "device memory for bitmaps");
 }
@@ -213,14 +221,27 @@ static CUresult launch(const struct measurement *m)
 				   extra);
 }
 
+static CUresult allow_shared_memory(const struct measurement *m)
+{
+	if (m->f->call->shared_bytes + m->f->kernel->static_shared_bytes <= PLAIN_SHARED_BYTES)
+		return CUDA_SUCCESS;
+	return real.cuFuncSetAttribute(m->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+				       (int)m->f->call->shared_bytes);
+}
+
+static bool read_table(struct measurement *m)
+{
+	CUresult r = real.cuMemcpyDtoHAsync_v2(m->table, m->buffer, m->table_bytes, m->stream);
+
+	if (r == CUDA_SUCCESS)
+		r = real.cuStreamSynchronize(m->stream);
+	return r == CUDA_SUCCESS ? true : failed(m, r, "reading its bitmaps");
+}
+
 static bool run(struct measurement *m)
 {
-	CUresult r = CUDA_SUCCESS;
+	CUresult r = allow_shared_memory(m);
 
-	if (m->f->call->shared_bytes + m->f->kernel->static_shared_bytes > PLAIN_SHARED_BYTES)
-		r = real.cuFuncSetAttribute(m->function,
-					    CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-					    (int)m->f->call->shared_bytes);
 	if (r == CUDA_SUCCESS)
 		r = launch(m);
 	if (r != CUDA_SUCCESS)
@@ -236,10 +257,7 @@ static bool run(struct measurement *m)
 		}
 		return failed(m, r, "running its variant");
 	}
-	r = real.cuMemcpyDtoHAsync_v2(m->table, m->buffer, m->table_bytes, m->stream);
-	if (r == CUDA_SUCCESS)
-		r = real.cuStreamSynchronize(m->stream);
-	return r == CUDA_SUCCESS ? true : failed(m, r, "reading its bitmaps");
+	return read_table(m);
 }
 
 /* ---- after ---- */
@@ -300,7 +318,8 @@ static int add_variable(struct measurement *m, size_t span, struct record_region
 		r = pairs_add(&g->reads, reads.items[k], reads.items[k + 1]);
 	for (size_t k = 0; r >= 0 && k < writes.count; k += 2)
 		r = pairs_add(&g->writes, writes.items[k], writes.items[k + 1]);
-	if (r >= 0 && g->constant) /* its loads are of no global memory, and not noted */
+	if (r >= 0 && g->constant &&
+	    m->entry->names_variables) /* its loads are of no global memory, and not noted */
 		r = pairs_add(&g->reads, 0, g->size);
 	free(reads.items);
 	free(writes.items);
@@ -323,15 +342,6 @@ static bool read_ranges(struct measurement *m, bool *merged)
 	return r < 0 ? fail(m, "no host memory for ranges") : add_tensors(m);
 }
 
-static void drop_ranges(struct regions *r)
-{
-	for (size_t i = 0; i < r->count; i++) {
-		free(r->items[i].reads.items);
-		free(r->items[i].writes.items);
-		r->items[i].reads = r->items[i].writes = (struct u64s){0};
-	}
-}
-
 static void finish(struct measurement *m)
 {
 	struct ptx_table table;
@@ -343,7 +353,7 @@ static void finish(struct measurement *m)
 		return;
 	}
 	if (!read_ranges(m, &merged)) {
-		drop_ranges(m->regions);
+		regions_forget_extents(m->regions);
 		return;
 	}
 	m->regions->measured = true;
@@ -373,25 +383,33 @@ static void add_limit(struct regions *regions, const char *limited)
 		 "%spointers in memory: %s", used ? "; " : "", limited);
 }
 
-/* One run of the variant over the regions as they are. Returns an address outside them, or 0. */
-static uint64_t measure(struct regions *regions, const struct launch_facts *f, CUstream stream,
-			bool ahead)
+static struct measurement begin(struct regions *regions, const struct launch_facts *f,
+				CUstream stream)
 {
-	struct measurement m = {.regions = regions,
-				.f = f,
-				.stream = stream,
-				.ahead = ahead,
-				.why = regions->extents};
-
 	regions->measured = false;
 	*regions->extents = 0;
-	if (find_variant(&m) && bring_variables(&m) && lay_out(&m) && upload(&m) && run(&m))
+	return (struct measurement){
+		.regions = regions, .f = f, .stream = stream, .why = regions->extents};
+}
+
+static void end(struct measurement *m)
+{
+	free(m->variables);
+	free(m->params);
+	free(m->spans);
+	free(m->table);
+	budget_give(m->budget);
+}
+
+/* One run of the variant over the regions as they are. Returns an address outside them, or 0. */
+static uint64_t measure(struct regions *regions, const struct launch_facts *f, CUstream stream)
+{
+	struct measurement m = begin(regions, f, stream);
+
+	if (find_variant(&m) && bring_variables(&m) && lay_out(&m) && find_buffer(&m) &&
+	    upload(&m) && run(&m))
 		finish(&m);
-	free(m.variables);
-	free(m.params);
-	free(m.spans);
-	free(m.table);
-	budget_give(m.budget);
+	end(&m);
 	return m.outside;
 }
 
@@ -399,22 +417,21 @@ static uint64_t measure(struct regions *regions, const struct launch_facts *f, C
  * A launch that touches memory outside its regions got there by pointers in memory: those it read
  * are followed, and it is measured again with more regions, until it stays inside them.
  */
-static void measure_all(struct regions *regions, const struct launch_facts *f, CUstream stream,
-			bool ahead)
+static void measure_all(struct regions *regions, const struct launch_facts *f, CUstream stream)
 {
-	uint64_t outside = measure(regions, f, stream, ahead);
+	uint64_t outside = measure(regions, f, stream);
 	const char *limited = NULL;
 
-	for (unsigned round = 0; outside && !ahead && round < ROUNDS_MAX; round++) {
+	for (unsigned round = 0; outside && round < ROUNDS_MAX; round++) {
 		size_t before = regions->count;
 
 		if (regions_add(regions, outside, REGIONS_NO_PARAM) < 0)
 			break;
-		if (!pointers_follow(regions, stream, &limited) && regions->count == before)
+		if (!pointers_follow(regions, stream, NULL, &limited) && regions->count == before)
 			break;
-		drop_ranges(regions);
+		regions_forget_extents(regions);
 		regions_merge(regions);
-		outside = measure(regions, f, stream, ahead);
+		outside = measure(regions, f, stream);
 	}
 	if (regions->measured)
 		regions_drop_untouched(regions);
@@ -427,8 +444,8 @@ static void follow_all(struct regions *regions, CUstream stream)
 {
 	const char *limited = NULL;
 
-	for (unsigned round = 0; round < ROUNDS_MAX && pointers_follow(regions, stream, &limited);
-	     round++)
+	for (unsigned round = 0;
+	     round < ROUNDS_MAX && pointers_follow(regions, stream, NULL, &limited); round++)
 		regions_merge(regions);
 	if (limited)
 		add_limit(regions, limited);
@@ -448,35 +465,138 @@ static const char *unmeasurable(const struct launch_facts *f)
 	return NULL;
 }
 
-static void measure_locked(struct regions *regions, const struct launch_facts *f, CUstream stream,
-			   bool ahead)
+/* Takes the lock, if the launch can be measured; else false, and regions->extents says why. */
+static bool may_measure(struct regions *regions, const struct launch_facts *f)
 {
 	const char *why = unmeasurable(f);
 
 	regions->measured = false;
 	*regions->extents = 0;
-	if (why) {
-		snprintf(regions->extents, sizeof(regions->extents), "%s", why);
-	} else if (!take_lock()) {
-		snprintf(regions->extents, sizeof(regions->extents),
-			 "another thread measured for %g seconds (KERNELAB_WAIT_BEFORE)",
-			 recorder_settings()->wait_before_s);
-	} else {
-		measure_all(regions, f, stream, ahead);
-		pthread_mutex_unlock(&lock);
-	}
+	if (!why && take_lock())
+		return true;
+	snprintf(regions->extents, sizeof(regions->extents), "%s",
+		 why ? why : "another thread measured for too long (KERNELAB_WAIT_BEFORE)");
+	return false;
 }
 
 void extents_measure(struct regions *regions, const struct launch_facts *f, CUstream stream)
 {
-	measure_locked(regions, f, stream, false);
+	if (may_measure(regions, f)) {
+		measure_all(regions, f, stream);
+		pthread_mutex_unlock(&lock);
+	}
 	if (!regions->measured && f->kernel->layout_known)
 		follow_all(regions, stream);
 }
 
-void extents_measure_ahead(struct regions *regions, const struct launch_facts *f, CUstream stream)
+bool extents_measure_ahead(struct regions *regions, const struct launch_facts *f, CUstream stream)
 {
-	measure_locked(regions, f, stream, true);
+	struct measurement m;
+
+	if (!may_measure(regions, f))
+		return false;
+	m = begin(regions, f, stream);
+	m.ahead = true;
+	if (find_variant(&m) && bring_variables(&m) && lay_out(&m) && find_buffer(&m) &&
+	    upload(&m) && run(&m))
+		finish(&m);
+	end(&m);
+	if (regions->measured)
+		regions_drop_untouched(regions);
+	pthread_mutex_unlock(&lock);
+	return m.depends;
+}
+
+/* ---- in a graph ---- */
+
+struct extents_probe {
+	struct measurement m;
+	size_t params_size;
+	void *extra[5];
+};
+
+bool extents_probes_begin(void)
+{
+	return take_lock();
+}
+
+void extents_probes_end(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+/* The graph may change them: the variant's are a copy of now. */
+static bool no_variables(struct measurement *m)
+{
+	if (!m->entry->names_variables)
+		return true;
+	return fail(m, "in a graph, with module variables, and its addresses depend on memory");
+}
+
+struct extents_probe *extents_probe_new(struct regions *regions, const struct launch_facts *f,
+					CUstream stream, uint64_t *bytes)
+{
+	struct extents_probe *p = calloc(1, sizeof(*p));
+	CUlaunchAttribute kept[KEPT_ATTRIBUTES];
+	bool good;
+
+	if (!p)
+		return NULL;
+	p->m = begin(regions, f, stream);
+	if (!real.cuGraphAddKernelNode_v2)
+		good = fail(&p->m, "in a graph, and the driver adds no kernels to graphs");
+	else if (keep_attributes(f->call, kept))
+		good = fail(&p->m, "in a graph, with clusters, and its addresses depend on memory");
+	else
+		good = find_variant(&p->m) && no_variables(&p->m) && bring_variables(&p->m) &&
+		       lay_out(&p->m);
+	*bytes = p->m.table_bytes;
+	if (good)
+		return p;
+	end(&p->m);
+	free(p);
+	return NULL;
+}
+
+CUresult extents_probe_start(struct extents_probe *p, CUdeviceptr memory,
+			     CUDA_KERNEL_NODE_PARAMS *node)
+{
+	const struct launch_call *c = p->m.f->call;
+	CUresult r;
+
+	p->m.buffer = memory;
+	p->params_size = p->m.f->params_size;
+	memcpy(p->extra,
+	       (void *[]){CU_LAUNCH_PARAM_BUFFER_POINTER, p->m.params, CU_LAUNCH_PARAM_BUFFER_SIZE,
+			  &p->params_size, CU_LAUNCH_PARAM_END},
+	       sizeof(p->extra));
+	*node = (CUDA_KERNEL_NODE_PARAMS){
+		.func = p->m.function,
+		.gridDimX = c->grid[0],
+		.gridDimY = c->grid[1],
+		.gridDimZ = c->grid[2],
+		.blockDimX = c->block[0],
+		.blockDimY = c->block[1],
+		.blockDimZ = c->block[2],
+		.sharedMemBytes = c->shared_bytes,
+		.extra = p->extra,
+	};
+	r = allow_shared_memory(&p->m);
+	if (r != CUDA_SUCCESS)
+		return r;
+	return upload(&p->m) ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
+}
+
+uint64_t extents_probe_end(struct extents_probe *p, bool ran)
+{
+	uint64_t outside;
+
+	if (ran && read_table(&p->m))
+		finish(&p->m);
+	outside = p->m.outside;
+	end(&p->m);
+	free(p);
+	return outside;
 }
 
 void extents_drop(struct image *image)

@@ -21,8 +21,30 @@ void extents_measure(struct regions *regions, const struct launch_facts *f, CUst
 /*
  * The same for a launch that comes later, behind work that changes memory (in a graph): only where
  * neither addresses nor branches depend on what memory holds, so that the extents are known now.
+ * True: they do depend, and only a probe in its place can tell.
  */
-void extents_measure_ahead(struct regions *regions, const struct launch_facts *f, CUstream stream);
+bool extents_measure_ahead(struct regions *regions, const struct launch_facts *f, CUstream stream);
+
+/*
+ * Probes: variants as nodes of a graph, each directly before the launch that it measures. Between
+ * extents_probes_begin (false: another thread measures, for longer than --wait-before) and
+ * extents_probes_end nothing else is measured. Of one image only one probe may be in a graph.
+ */
+struct extents_probe;
+bool extents_probes_begin(void);
+void extents_probes_end(void);
+
+/* *bytes: of device memory that it needs. NULL: cannot be had, regions->extents says why. */
+struct extents_probe *extents_probe_new(struct regions *regions, const struct launch_facts *f,
+					CUstream stream, uint64_t *bytes);
+/* Prepares that memory, ordered on the stream; *node (valid as long as the probe) describes it. */
+CUresult extents_probe_start(struct extents_probe *probe, CUdeviceptr memory,
+			     CUDA_KERNEL_NODE_PARAMS *node);
+/*
+ * ran: its graph has; then regions are filled as extents_measure does. Frees. Returns an address
+ * outside the regions that the launch touches, or 0.
+ */
+uint64_t extents_probe_end(struct extents_probe *probe, bool ran);
 
 /* Unloads the image's variants: its last module goes. The program's context is current. */
 void extents_drop(struct image *image);

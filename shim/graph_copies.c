@@ -220,6 +220,71 @@ CUresult graph_put_before(CUgraph graph, CUgraphNode node, CUgraphNode kernel)
 				 : r;
 }
 
+void graph_copies_drop_untouched(struct graph_copies *c, struct regions *regions)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < regions->count; i++) {
+		struct record_region *r = &regions->items[i];
+		bool keep = r->reads.count || r->writes.count || r->param_offsets.count;
+		size_t left = 0;
+
+		for (size_t k = 0; k < c->count; k++) {
+			struct graph_copy x = c->items[k];
+
+			if (x.region == i && !keep)
+				continue;
+			if (x.region == i)
+				x.region = (uint32_t)kept;
+			c->items[left++] = x;
+		}
+		c->count = left;
+		if (keep)
+			regions->items[kept++] = *r;
+		else
+			region_free(r);
+	}
+	regions->count = kept;
+}
+
+CUdeviceptr graph_copies_find(const struct graph_copies *c, const struct regions *regions,
+			      CUdeviceptr buffer, uint64_t address, uint64_t bytes)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		const struct graph_copy *x = &c->items[i];
+		uint64_t start, size = copy_bytes(x, &regions->items[x->region], &start);
+
+		if (!x->after && address >= start && address - start < size &&
+		    bytes <= size - (address - start))
+			return buffer + x->at + (address - start);
+	}
+	return 0;
+}
+
+static bool has_chunk(const struct graph_copies *c, uint32_t region, bool after, uint64_t chunk)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (c->items[i].region == region && c->items[i].after == after &&
+		    chunk >= c->items[i].first && chunk < c->items[i].end)
+			return true;
+	return false;
+}
+
+bool graph_copies_cover(const struct graph_copies *c, const struct regions *regions)
+{
+	for (size_t i = 0; i < regions->count; i++) {
+		const struct record_region *r = &regions->items[i];
+		uint64_t n = r->note ? 0 : chunk_count(r->base, r->size);
+
+		for (uint64_t k = 0; k < n; k++)
+			for (int after = 0; after < 2; after++)
+				if (wanted(regions, r, k, after) &&
+				    !has_chunk(c, (uint32_t)i, after, k))
+					return false;
+	}
+	return true;
+}
+
 /* ---- reading ---- */
 
 struct reading {
@@ -262,8 +327,13 @@ static int read_copy(struct reading *d, const struct graph_copy *x, CUresult *re
 		uint64_t first = index, from, address;
 		uint32_t bytes, fetched = 0;
 
+		if (!wanted(d->regions, region, index, x->after)) {
+			index++;
+			continue;
+		}
 		chunk_range(region->base, region->size, first, &from, &bytes);
-		while (index < x->end && fetched + CHUNK_BYTES <= STAGING_BYTES) {
+		while (index < x->end && fetched + CHUNK_BYTES <= STAGING_BYTES &&
+		       wanted(d->regions, region, index, x->after)) {
 			chunk_range(region->base, region->size, index++, &address, &bytes);
 			fetched += bytes;
 		}

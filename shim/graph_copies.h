@@ -36,13 +36,24 @@ void graph_copies_free(struct graph_copies *copies);
 CUresult graph_copies_add(const struct graph_copies *copies, const struct regions *regions,
 			  CUgraph graph, CUgraphNode kernel, CUdeviceptr buffer, CUcontext context);
 
+/* Drops regions that no parameter leads to and that, as measured by now, are not touched. */
+void graph_copies_drop_untouched(struct graph_copies *copies, struct regions *regions);
+
+/* Where in the buffer the copy of [address, address + bytes) before the kernel is; 0: nowhere. */
+CUdeviceptr graph_copies_find(const struct graph_copies *copies, const struct regions *regions,
+			      CUdeviceptr buffer, uint64_t address, uint64_t bytes);
+
+/* Whether the copies hold all that the measured regions, by now, say is touched. */
+bool graph_copies_cover(const struct graph_copies *copies, const struct regions *regions);
+
 /* Puts `node` behind all that the kernel needs, and before the kernel. */
 CUresult graph_put_before(CUgraph graph, CUgraphNode node, CUgraphNode kernel);
 
 /*
- * Reads the copies, on that idle stream, into the bundle: fills the regions' chunks, and lists what
- * differs behind the kernel (malloc'ed). After an error of the driver, in *result, the region has
- * no chunks. 0 or -errno of the writer.
+ * Reads the copies, on that idle stream, into the bundle (of regions that were measured since only
+ * what is touched): fills the regions' chunks, and lists what differs behind the kernel
+ * (malloc'ed). After an error of the driver, in *result, the region has no chunks. 0 or -errno of
+ * the writer.
  */
 int graph_copies_store(const struct graph_copies *copies, struct regions *regions,
 		       struct bundle_writer *w, CUdeviceptr buffer, CUstream stream,

@@ -31,22 +31,76 @@ struct piece {
 	struct graph_kernel *kernel;
 	struct regions regions;
 	struct graph_copies copies;
-	uint64_t offset; /* in the buffer */
-	bool placed;     /* its copies are in the graph */
-	bool postponed;  /* to be recorded by a later launch */
-	bool partial;    /* a region is not copied */
-	char note[200];  /* why there are no contents */
+	struct extents_probe *probe; /* its extents depend on memory: measured inside the graph */
+	uint64_t probe_bytes;        /* of the buffer, behind the copies */
+	bool guessed;                /* the copies are those of what earlier launches touched */
+	uint64_t offset;             /* in the buffer */
+	bool placed;                 /* its copies are in the graph */
+	bool postponed;              /* to be recorded by a later launch */
+	bool partial;                /* a region is not copied */
+	char note[200];              /* why there are no contents */
 };
 
 /* ---- planning ---- */
 
-/* idle: the stream is, so that the extents can be measured on it. */
-static int plan_piece(struct bundle_writer *w, struct piece *p, CUcontext current, CUstream stream,
-		      bool idle)
+static uint64_t buffer_need(const struct piece *p)
+{
+	return p->copies.bytes + p->probe_bytes;
+}
+
+/* A probe for a kernel whose extents only its place in the graph tells; one an image. */
+static void plan_probe(struct piece *pieces, size_t index, CUstream stream, bool *probing)
+{
+	struct piece *p = &pieces[index];
+	const struct launch_facts *f = &p->kernel->facts;
+	const struct graph_history *h = p->kernel->history;
+
+	if (h && h->rounds >= GRAPH_ROUNDS_MAX)
+		return; /* whole allocations; the reason is there */
+	for (size_t i = 0; i < index; i++)
+		if (pieces[i].probe && pieces[i].kernel->facts.kernel->image == f->kernel->image) {
+			p->postponed = true;
+			return;
+		}
+	if (!*probing)
+		*probing = extents_probes_begin();
+	if (*probing)
+		p->probe = extents_probe_new(&p->regions, f, stream, &p->probe_bytes);
+	if (p->probe && h)
+		p->regions.measured = p->guessed = graph_history_extents(h, &p->regions);
+}
+
+static int plan_copies(struct piece *p)
+{
+	int r = graph_copies_plan(&p->copies, &p->regions, recorder_settings()->max_region_bytes,
+				  &p->partial);
+
+	if (p->guessed) {
+		regions_forget_extents(&p->regions);
+		p->regions.measured = false;
+	}
+	if (r < 0 || buffer_need(p) <= BUFFERS_BYTES)
+		return r;
+	if (p->probe && !p->guessed) { /* what it touches is known then, and copied next time */
+		graph_copies_free(&p->copies);
+		p->guessed = true;
+		return 0;
+	}
+	snprintf(p->note, sizeof(p->note),
+		 "copies of the memory around it take %llu bytes: those of a graph's memory "
+		 "are limited to 1 GiB",
+		 (unsigned long long)buffer_need(p));
+	return 0;
+}
+
+/* Its regions, and their extents if these are the same now and inside the graph. */
+static int plan_regions(struct bundle_writer *w, struct piece *p, CUcontext current,
+			CUstream stream, bool idle, bool *depends)
 {
 	const struct launch_facts *f = &p->kernel->facts;
 	int r;
 
+	*depends = false;
 	if (!f->params_known) {
 		snprintf(p->note, sizeof(p->note), "the layout of its parameters is not known");
 		return 0;
@@ -57,20 +111,35 @@ static int plan_piece(struct bundle_writer *w, struct piece *p, CUcontext curren
 		return 0;
 	}
 	r = record_launch_regions(&p->regions, w, f);
+	if (r >= 0 && p->kernel->history)
+		r = graph_history_regions(p->kernel->history, &p->regions);
 	if (r >= 0 && idle)
-		extents_measure_ahead(&p->regions, f, stream);
+		*depends = extents_measure_ahead(&p->regions, f, stream);
 	else if (r >= 0)
 		snprintf(p->regions.extents, sizeof(p->regions.extents),
 			 "its stream was not idle before its graph was launched");
-	if (r >= 0)
-		r = graph_copies_plan(&p->copies, &p->regions,
-				      recorder_settings()->max_region_bytes, &p->partial);
-	if (r >= 0 && p->copies.bytes > BUFFERS_BYTES)
-		snprintf(
-			p->note, sizeof(p->note),
-			"copies of the memory around it take %llu bytes: those of a graph's memory "
-			"are limited to 1 GiB",
-			(unsigned long long)p->copies.bytes);
+	return r;
+}
+
+/* idle: the stream is, so that the extents can be measured on it. *probing: see
+ * extents_probes_begin.
+ */
+static int plan(struct bundle_writer *w, struct piece *pieces, size_t count, CUstream stream,
+		bool idle, bool *probing)
+{
+	_cleanup_free_ bool *depends = calloc(count, sizeof(*depends));
+	CUcontext current = NULL;
+	int r = depends ? 0 : -ENOMEM;
+
+	real.cuCtxGetCurrent(&current);
+	for (size_t i = 0; r >= 0 && i < count; i++)
+		r = plan_regions(w, &pieces[i], current, stream, idle, &depends[i]);
+	for (size_t i = 0; r >= 0 && i < count; i++)
+		if (depends[i])
+			plan_probe(pieces, i, stream, probing);
+	for (size_t i = 0; r >= 0 && i < count; i++)
+		if (!*pieces[i].note && !pieces[i].postponed)
+			r = plan_copies(&pieces[i]);
 	return r;
 }
 
@@ -107,29 +176,42 @@ static void place(struct piece *pieces, size_t count, CUcontext current)
 	bool there;
 
 	for (size_t i = 0; i < count; i++)
-		if (!*pieces[i].note && need + pieces[i].copies.bytes <= BUFFERS_BYTES)
-			need += pieces[i].copies.bytes;
+		if (!*pieces[i].note && !pieces[i].postponed &&
+		    need + buffer_need(&pieces[i]) <= BUFFERS_BYTES)
+			need += buffer_need(&pieces[i]);
 	there = get_buffer(need, current);
 	for (size_t i = 0; i < count; i++) {
 		struct piece *p = &pieces[i];
 
-		if (*p->note)
+		if (*p->note || p->postponed)
 			continue;
-		if (!there || p->copies.bytes > buffer_bytes) {
+		if (!there || buffer_need(p) > buffer_bytes) {
 			snprintf(p->note, sizeof(p->note),
 				 "no device memory for copies of %llu bytes around a graph's "
 				 "kernel",
-				 (unsigned long long)p->copies.bytes);
-		} else if (used + p->copies.bytes > buffer_bytes) {
+				 (unsigned long long)buffer_need(p));
+		} else if (used + buffer_need(p) > buffer_bytes) {
 			p->postponed = true;
 		} else {
 			p->offset = used;
-			used += p->copies.bytes;
+			used += buffer_need(p);
 		}
 	}
 }
 
 /* ---- the graph with copies ---- */
+
+/* Puts a probe before its kernel; without it whole allocations stay what is recorded. */
+static CUresult add_probe(struct piece *p, CUgraph work, CUgraphNode kernel)
+{
+	CUDA_KERNEL_NODE_PARAMS params;
+	CUgraphNode node;
+	CUresult r = extents_probe_start(p->probe, buffer + p->offset + p->copies.bytes, &params);
+
+	if (r == CUDA_SUCCESS)
+		r = real.cuGraphAddKernelNode_v2(&node, work, NULL, 0, &params);
+	return r == CUDA_SUCCESS ? graph_put_before(work, node, kernel) : r;
+}
 
 /* A copy of g's clone with the copies in it; pieces that could not be placed get a note. */
 static CUresult build(const struct exec_graph *g, struct piece *pieces, size_t count,
@@ -151,6 +233,8 @@ static CUresult build(const struct exec_graph *g, struct piece *pieces, size_t c
 		if (r == CUDA_SUCCESS)
 			r = graph_copies_add(&p->copies, &p->regions, work, kernel,
 					     buffer + p->offset, buffer_context);
+		if (r == CUDA_SUCCESS && p->probe)
+			r = add_probe(p, work, kernel);
 		p->placed = r == CUDA_SUCCESS;
 		if (!p->placed)
 			snprintf(p->note, sizeof(p->note),
@@ -199,6 +283,43 @@ static int put_piece(struct bundle_writer *w, struct piece *p, CUstream stream, 
 	return r;
 }
 
+static CUdeviceptr find_copy(const void *data, uint64_t address, uint64_t bytes)
+{
+	const struct piece *p = data;
+
+	return graph_copies_find(&p->copies, &p->regions, buffer + p->offset, address, bytes);
+}
+
+/*
+ * Extents by the probe. Where the copies do not hold all of them, or more memory was reached, the
+ * kernel's turn is another launch, which then knows; but not for ever.
+ */
+static int end_probe(struct piece *p, CUstream stream, bool ran)
+{
+	const struct pointers_source copies = {find_copy, p};
+	uint64_t outside = extents_probe_end(p->probe, ran);
+	bool whole =
+		!p->guessed || (p->regions.measured && graph_copies_cover(&p->copies, &p->regions));
+	int r = 0;
+
+	p->probe = NULL;
+	if (ran && whole && p->regions.measured)
+		graph_copies_drop_untouched(&p->copies, &p->regions);
+	if (!ran || *p->note || (whole && !outside))
+		return 0;
+	if (!p->kernel->history || p->kernel->history->rounds < GRAPH_ROUNDS_MAX - 1) {
+		p->postponed = true;
+		return graph_history_learn(&p->kernel->history, &p->regions, outside, &copies,
+					   stream);
+	}
+	if (!whole) {
+		snprintf(p->note, sizeof(p->note),
+			 "no contents: what it touches differs from launch to launch of its graph");
+		r = graph_history_learn(&p->kernel->history, &p->regions, 0, &copies, stream);
+	}
+	return r;
+}
+
 /* Writes and settles them all. copies: the recording launch has ended, its copies can be read. */
 static void finish(struct bundle_writer *w, struct piece *pieces, size_t count, CUstream stream,
 		   bool copies, CUresult result, CUresult sync)
@@ -207,7 +328,11 @@ static void finish(struct bundle_writer *w, struct piece *pieces, size_t count, 
 
 	for (size_t i = 0; i < count; i++) {
 		struct piece *p = &pieces[i];
-		bool write = w && r >= 0 && !p->postponed;
+		bool write;
+
+		if (p->probe && r >= 0)
+			r = end_probe(p, stream, copies && p->placed);
+		write = w && r >= 0 && !p->postponed;
 
 		if (write)
 			r = put_piece(w, p, stream, copies && p->placed, result, sync);
@@ -252,7 +377,7 @@ static bool any_placed(const struct piece *pieces, size_t count)
 
 /* Makes the recording copy. True with *exec if there is one worth launching. */
 static bool prepare(struct bundle_writer *w, const struct exec_graph *g, struct piece *pieces,
-		    size_t count, CUstream stream, CUgraphExec *exec)
+		    size_t count, CUstream stream, CUgraphExec *exec, bool *probing)
 {
 	bool idle = stream_wait(stream, recorder_settings()->wait_before_s, &(CUresult){0});
 	CUcontext current = NULL;
@@ -265,8 +390,7 @@ static bool prepare(struct bundle_writer *w, const struct exec_graph *g, struct 
 		return false;
 	}
 	real.cuCtxGetCurrent(&current);
-	for (size_t i = 0; r >= 0 && i < count; i++)
-		r = plan_piece(w, &pieces[i], current, stream, idle);
+	r = plan(w, pieces, count, stream, idle, probing);
 	if (!recorder_put(r, "planning the copies of a graph"))
 		return false;
 	place(pieces, count, current);
@@ -289,8 +413,9 @@ static CUresult record(struct bundle_writer *w, struct exec_graph *g, struct pie
 {
 	CUstream own = !stream && per_thread ? CU_STREAM_PER_THREAD : stream;
 	CUgraphExec recording = NULL;
+	bool probing = false;
 	CUresult result = CUDA_SUCCESS, sync = CUDA_SUCCESS;
-	bool copies = prepare(w, g, pieces, count, own, &recording);
+	bool copies = prepare(w, g, pieces, count, own, &recording, &probing);
 
 	if (copies)
 		result = go(recording, stream);
@@ -310,6 +435,8 @@ static CUresult record(struct bundle_writer *w, struct exec_graph *g, struct pie
 		copies = false;
 	}
 	finish(w, pieces, count, own, copies, result, sync);
+	if (probing)
+		extents_probes_end();
 	if (recording && !stuck)
 		real.cuGraphExecDestroy(recording);
 	return result;

@@ -29,8 +29,10 @@ static void drop_clone(struct exec_graph *g)
 
 static void drop_kernels(struct exec_graph *g)
 {
-	for (size_t i = 0; i < g->count; i++)
+	for (size_t i = 0; i < g->count; i++) {
 		free(g->kernels[i].params);
+		graph_history_free(g->kernels[i].history);
+	}
 	free(g->kernels);
 	g->kernels = NULL;
 	g->count = 0;
@@ -129,6 +131,8 @@ static int read_params(struct graph_kernel *k, const CUDA_KERNEL_NODE_PARAMS *p)
 	}
 	call->params = call->extra = NULL; /* the driver's, and only for now */
 	free(k->params);
+	graph_history_free(k->history);
+	k->history = NULL;
 	k->params = params;
 	k->facts.params = params;
 	k->facts.params_size = size;

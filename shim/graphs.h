@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "drv/entries.h"
+#include "shim/graph_history.h"
 #include "shim/record_launch.h"
 
 /* A kernel node. Lives as long as its graph. */
@@ -21,6 +22,7 @@ struct graph_kernel {
 	struct launch_facts facts; /* of call; seq is set at each launch */
 	unsigned char *params;
 	CUlaunchAttribute attributes[2];
+	struct graph_history *history; /* of its recording launches; NULL: none */
 };
 
 struct exec_graph {

@@ -18,6 +18,7 @@ struct look {
 	unsigned char *staging; /* STAGING bytes */
 	uint64_t left;          /* bytes that may still be looked at */
 	const char *limited;
+	const struct pointers_source *source;
 	size_t known; /* regions that were there before */
 	size_t hit;   /* region of the last pointer */
 };
@@ -56,13 +57,20 @@ static bool look_at(struct look *l, uint64_t base, uint64_t size)
 
 	while (at + 8 <= end) {
 		uint64_t n = end - at < STAGING ? end - at : STAGING;
+		CUdeviceptr from = at;
 
 		if (n > l->left) {
 			l->limited = "more than 16 MiB could hold pointers";
 			return false;
 		}
 		l->left -= n;
-		if (real.cuMemcpyDtoHAsync_v2(l->staging, at, n, l->stream) != CUDA_SUCCESS ||
+		if (l->source)
+			from = l->source->find(l->source->data, at, n);
+		if (!from) {
+			l->limited = "what was read was not copied in one piece";
+			return false;
+		}
+		if (real.cuMemcpyDtoHAsync_v2(l->staging, from, n, l->stream) != CUDA_SUCCESS ||
 		    real.cuStreamSynchronize(l->stream) != CUDA_SUCCESS) {
 			l->limited = "a copy failed";
 			return false;
@@ -91,12 +99,14 @@ static void look_at_region(struct look *l, size_t index)
 			return;
 }
 
-bool pointers_follow(struct regions *regions, CUstream stream, const char **limited)
+bool pointers_follow(struct regions *regions, CUstream stream, const struct pointers_source *source,
+		     const char **limited)
 {
 	_cleanup_free_ unsigned char *staging = malloc(STAGING);
 	struct look l = {.regions = regions,
 			 .stream = stream,
 			 .staging = staging,
+			 .source = source,
 			 .left = POINTERS_BYTES_MAX,
 			 .known = regions->count};
 

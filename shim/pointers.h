@@ -9,12 +9,21 @@
 #define POINTERS_BYTES_MAX   (16u << 20)
 #define POINTERS_REGIONS_MAX 4096u
 
+/* Where a copy of memory is that was made when the launch read it. */
+struct pointers_source {
+	/* A device address of the copy of [address, address + bytes), 0: there is none. */
+	CUdeviceptr (*find)(const void *data, uint64_t address, uint64_t bytes);
+	const void *data;
+};
+
 /*
  * Looks at each aligned 8-byte word that the launch reads (of a measured launch; else of all
- * regions of at most 1 MiB), in the contents of now, and adds the regions that they lead to. The
- * stream must be idle; copies are ordered on it. True if there are more regions than before, to be
- * merged. *limited: something was not looked at, static text or NULL.
+ * regions of at most 1 MiB), in the contents of now or in copies (source, or NULL), and adds the
+ * regions that they lead to. The stream must be idle; copies are ordered on it. True if there are
+ * more regions than before, to be merged. *limited: something was not looked at, static text or
+ * NULL.
  */
-bool pointers_follow(struct regions *regions, CUstream stream, const char **limited);
+bool pointers_follow(struct regions *regions, CUstream stream, const struct pointers_source *source,
+		     const char **limited);
 
 #endif

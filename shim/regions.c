@@ -200,6 +200,15 @@ void regions_merge(struct regions *r)
 	r->count = kept + 1;
 }
 
+void regions_forget_extents(struct regions *r)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		free(r->items[i].reads.items);
+		free(r->items[i].writes.items);
+		r->items[i].reads = r->items[i].writes = (struct u64s){0};
+	}
+}
+
 void regions_drop_untouched(struct regions *r)
 {
 	size_t kept = 0;

@@ -33,6 +33,8 @@ int regions_add_global(struct regions *r, uint64_t base, uint64_t size, const ch
 		       enum dtype dtype, bool constant);
 /* Sorts by address and merges what overlaps; module variables stay by themselves. */
 void regions_merge(struct regions *r);
+/* Forgets reads and writes. */
+void regions_forget_extents(struct regions *r);
 /* Drops regions that no parameter leads to and that a measured launch does not touch. */
 void regions_drop_untouched(struct regions *r);
 void region_free(struct record_region *region);

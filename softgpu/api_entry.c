@@ -98,6 +98,7 @@
 	P(cuGraphAddDependencies_v2, "cuGraphAddDependencies", 12030)                    \
 	P(cuGraphRemoveDependencies_v2, "cuGraphRemoveDependencies", 12030)              \
 	P(cuGraphAddMemcpyNode, "cuGraphAddMemcpyNode", 10000)                           \
+	P(cuGraphAddKernelNode_v2, "cuGraphAddKernelNode", 12000)                        \
 	P(cuTensorMapEncodeTiled, "cuTensorMapEncodeTiled", 12000)                       \
 	P(cuTensorMapEncodeIm2col, "cuTensorMapEncodeIm2col", 12000)                     \
 	P(cuMemAlloc_v2, "cuMemAlloc", 3020)                                             \

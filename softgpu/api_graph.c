@@ -329,6 +329,32 @@ static CUresult set_kernel(struct graph_node *n, const CUDA_KERNEL_NODE_PARAMS *
 	return l.function ? launch_into_node(&l, n) : CUDA_ERROR_INVALID_HANDLE;
 }
 
+API cuGraphAddKernelNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph,
+			    const CUgraphNode *dependencies, size_t numDependencies,
+			    const CUDA_KERNEL_NODE_PARAMS *nodeParams)
+{
+	API_SCOPE(NEED_INIT);
+	struct graph *g = graph_get(hGraph);
+	struct graph_node *n;
+	CUresult result;
+
+	if (!phGraphNode || !g || !nodeParams || (numDependencies && !dependencies))
+		return CUDA_ERROR_INVALID_VALUE;
+	for (size_t i = 0; i < numDependencies; i++)
+		if (!node_get(dependencies[i]) || node_get(dependencies[i])->graph != g)
+			return CUDA_ERROR_INVALID_VALUE;
+	if (!launch_function(nodeParams->func ? nodeParams->func : (CUfunction)nodeParams->kern))
+		return CUDA_ERROR_INVALID_HANDLE;
+	n = graph_add(g, CU_GRAPH_NODE_TYPE_KERNEL);
+	result = n ? set_kernel(n, nodeParams) : CUDA_ERROR_OUT_OF_MEMORY;
+	for (size_t i = 0; result == CUDA_SUCCESS && i < numDependencies; i++)
+		if (!graph_need(n, node_get(dependencies[i])))
+			result = CUDA_ERROR_OUT_OF_MEMORY;
+	if (result == CUDA_SUCCESS)
+		*phGraphNode = (CUgraphNode)n->handle;
+	return result;
+}
+
 API cuGraphKernelNodeSetParams_v2(CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS *nodeParams)
 {
 	API_SCOPE(NEED_INIT);

@@ -104,6 +104,42 @@ static int read_body(struct function *f, struct statement_cursor *c)
 	return 0;
 }
 
+/* ---- module variables ---- */
+
+struct names {
+	struct piece *items;
+	size_t count, capacity;
+};
+
+/* ".visible .global .align 4 .f32 acc[64] = …": the first name. */
+static int add_variable(struct names *names, struct piece declaration)
+{
+	size_t at = 0;
+	int r;
+
+	if (find_word(declaration, ".global") == SIZE_MAX &&
+	    find_word(declaration, ".const") == SIZE_MAX)
+		return 0;
+	r = array_reserve(&names->items, names->count, &names->capacity, sizeof(*names->items));
+	if (r >= 0)
+		names->items[names->count++] = name_next(declaration, &at);
+	return r;
+}
+
+static bool statement_names(const struct statement *s, const struct names *names)
+{
+	struct piece name;
+	size_t at = 0;
+
+	if (s->kind != STATEMENT_INSTRUCTION || !names->count)
+		return false;
+	while ((name = name_next(s->text, &at)).size)
+		for (size_t i = 0; i < names->count; i++)
+			if (piece_equal(name, names->items[i]))
+				return true;
+	return false;
+}
+
 /* ---- one entry ---- */
 
 /* A barrier that counts arrivals: threads that stop early would leave the others waiting. */
@@ -173,7 +209,8 @@ static int write_variant(FILE *out, const struct function *f, struct ptx_variant
 	return 0;
 }
 
-static int write_entry(FILE *out, const struct function *f, struct ptx_variant_entry *e)
+static int write_entry(FILE *out, const struct function *f, const struct names *variables,
+		       struct ptx_variant_entry *e)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t size = 0;
@@ -183,6 +220,8 @@ static int write_entry(FILE *out, const struct function *f, struct ptx_variant_e
 	e->name = strndup(f->name.at, f->name.size);
 	if (!e->name)
 		return -ENOMEM;
+	for (size_t i = 0; i < f->count && !e->names_variables; i++)
+		e->names_variables = statement_names(&f->body[i], variables);
 	e->reason = refusal(f, &e->careful);
 	body = open_memstream(&text, &size);
 	if (!body)
@@ -202,7 +241,8 @@ static int write_entry(FILE *out, const struct function *f, struct ptx_variant_e
 /* ---- the module ---- */
 
 static int write_function(FILE *out, struct ptx_variant *v, size_t *capacity,
-			  struct statement_cursor *c, struct piece header, struct error *err)
+			  struct statement_cursor *c, struct piece header,
+			  const struct names *variables, struct error *err)
 {
 	struct function f;
 	int r = read_header(&f, header);
@@ -217,7 +257,7 @@ static int write_function(FILE *out, struct ptx_variant *v, size_t *capacity,
 		r = array_reserve(&v->entries, v->count, capacity, sizeof(*v->entries));
 		if (r >= 0) {
 			v->entries[v->count] = (struct ptx_variant_entry){0};
-			r = write_entry(out, &f, &v->entries[v->count++]);
+			r = write_entry(out, &f, variables, &v->entries[v->count++]);
 		}
 	}
 	function_free(&f);
@@ -228,32 +268,36 @@ static int write_module(FILE *out, struct ptx_variant *v, const char *text, size
 			struct error *err)
 {
 	struct statement_cursor c = {.text = text, .size = size};
+	struct names variables = {0};
 	size_t capacity = 0;
 	bool noted = false;
+	int r = 0;
 
-	for (;;) {
+	while (r >= 0) {
 		size_t before = c.at;
 		struct statement s;
-		int r = statement_next(&c, &s);
 
+		r = statement_next(&c, &s);
 		if (r >= 0 && s.kind == STATEMENT_END)
-			return 0;
+			break;
 		if (r >= 0 && !noted && s.kind != STATEMENT_LINE && s.kind != STATEMENT_DEBUG) {
 			fputs(ptx_note_text, out);
 			noted = true;
 		}
 		if (r >= 0 && s.kind == STATEMENT_FUNCTION)
-			r = write_function(out, v, &capacity, &c, s.text, err);
+			r = write_function(out, v, &capacity, &c, s.text, &variables, err);
 		else if (r >= 0 && (s.kind == STATEMENT_LINE || s.kind == STATEMENT_DECLARATION))
 			write_piece(out, s.text);
 		else if (r >= 0 && s.kind != STATEMENT_DEBUG)
 			r = -EBADMSG;
+		if (r >= 0 && s.kind == STATEMENT_DECLARATION)
+			r = add_variable(&variables, s.text);
 		if (r == -EBADMSG)
 			error_set(err, EBADMSG, before, "PTX that cannot be read at byte %zu",
 				  before);
-		if (r < 0)
-			return r;
 	}
+	free(variables.items);
+	return r;
 }
 
 int ptx_instrument(struct ptx_variant *out, const char *text, size_t size, struct error *err)

@@ -51,6 +51,7 @@ struct ptx_variant_entry {
 	char *name;
 	char *reason; /* why it is not instrumented: it must not be launched; NULL if it is */
 	bool careful;
+	bool names_variables; /* .global or .const ones of the module */
 	/* Bit i: the tensor whose descriptor is parameter i is read or written by TMA: its extent
 	 * is the descriptor's whole tensor. */
 	uint64_t tensor_reads, tensor_writes;

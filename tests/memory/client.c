@@ -107,6 +107,56 @@ static void tables(void)
 		add_result(pairs[i][1], 4 * N);
 }
 
+/*
+ * A graph whose grouped kernel gets its table from a copy inside it: before its first launch the
+ * table holds no pointers. Another kernel's addresses are known from its parameters.
+ */
+static void graph_of(size_t large_bytes)
+{
+	static CUdeviceptr pairs[8][2];
+	CUdeviceptr table, x = floats(1 << 20, 1), y = floats(1 << 20, 0);
+	void *params[] = {&table}, *twice[] = {&x, &y};
+	CUfunction function, other;
+	CUgraph captured;
+	CUgraphExec exec;
+
+	for (unsigned i = 0; i < 8; i++) {
+		pairs[i][0] = floats(N, (float)i);
+		pairs[i][1] = floats(N, -1);
+	}
+	CHECK(d.cuMemAlloc_v2(&pairs[3][0], large_bytes));
+	CHECK(d.cuMemsetD8_v2(pairs[3][0], 1, 4 * N));
+	CHECK(d.cuMemAlloc_v2(&table, sizeof(pairs)));
+	CHECK(d.cuMemsetD8_v2(table, 0xee, sizeof(pairs)));
+	CHECK(d.cuModuleGetFunction(&function, module, "grouped"));
+	CHECK(d.cuModuleGetFunction(&other, module, "twice"));
+	CHECK(d.cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	CHECK(d.cuMemcpyHtoDAsync_v2(table, pairs, sizeof(pairs), stream));
+	CHECK(d.cuLaunchKernel(function, 8, 1, 1, N, 1, 1, 0, stream, params, NULL));
+	CHECK(d.cuLaunchKernel(other, 4, 1, 1, N, 1, 1, 0, stream, twice, NULL));
+	CHECK(d.cuMemsetD8Async(table, 0xee, sizeof(pairs), stream));
+	CHECK(d.cuStreamEndCapture(stream, &captured));
+	CHECK(d.cuGraphInstantiateWithFlags(&exec, captured, 0));
+	for (unsigned i = 0; i < 5; i++)
+		CHECK(d.cuGraphLaunch(exec, stream));
+	CHECK(d.cuStreamSynchronize(stream));
+	for (unsigned i = 0; i < 8; i++)
+		add_result(pairs[i][1], 4 * N);
+	add_result(y, 4 * N);
+	CHECK(d.cuGraphExecDestroy(exec));
+}
+
+static void graph(void)
+{
+	graph_of(4 << 20);
+}
+
+/* Copies of whole allocations would not fit. */
+static void graph_large(void)
+{
+	graph_of((size_t)3 << 29);
+}
+
 static void fill(float *at, float first)
 {
 	for (unsigned i = 0; i < N; i++)
@@ -170,11 +220,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} modes[] = {{"globals", globals},
-		     {"any-size", globals},
-		     {"tables", tables},
-		     {"managed", managed},
-		     {"host", host}};
+	} modes[] = {{"globals", globals},        {"any-size", globals}, {"tables", tables},
+		     {"managed", managed},        {"host", host},        {"graph", graph},
+		     {"graph-large", graph_large}};
 	struct hash128 hash;
 
 	results = hash_state_new();

@@ -145,10 +145,35 @@ def kinds(top):
     expect("host: B is seen", families["twice"]["bucket"] == 3, families)
 
 
+def launches(folder, family):
+    """Numbers of the recorded launches of a family."""
+    text = run(kernelab, "show", "--family", f"^{family}$", folder).stdout
+    return [int(n) for line in re.findall(r"recorded launches: (.*)", text) for n in re.findall(r"\d+", line)]
+
+
+def graphs(top):
+    for mode in "graph", "graph-large":
+        a = capture(f"{top}/{mode}", mode)
+        text = show(a, launches(a, "grouped")[-1])
+        seen = regions(text)
+        expect(f"{mode}: measured in its place", "by cuGraphLaunch" in text and "extents: measured\n" in text, text)
+        expect(f"{mode}: all that the table leads to", len(seen.get("allocation", [])) == 17 and len(seen) == 1, text)
+        text = show(a, launches(a, "twice")[-1])
+        expect(f"{mode}: measured ahead", "extents: measured\n" in text, text)
+        size = sum(os.path.getsize(f) for f in glob.glob(f"{a}/*.klab"))
+        expect(f"{mode}: little is kept", size < 4 << 20, size)
+        if mode == "graph-large" and device != "gpu":
+            continue  # 1.5 GiB to map: a minute of the software device
+        summary, families = replay(f"{top}/{mode}.klab", [a])
+        expect(f"{mode}: faithful", "2 faithful" in summary, summary)
+        expect(f"{mode}: equal", [f["bucket"] for f in families.values()] == [1, 1], families)
+
+
 with tempfile.TemporaryDirectory(prefix="kernelab-") as top:
     globals_(top)
     tables(top)
     kinds(top)
+    graphs(top)
 
 for p in problems:
     print(p)
