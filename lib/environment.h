@@ -41,6 +41,9 @@
 	V(WAIT_BEFORE, "KERNELAB_WAIT_BEFORE",                                                    \
 	  "longest time that a recorded launch is held up before it, default 20s")                \
 	V(WAIT_AFTER, "KERNELAB_WAIT_AFTER", "and behind it, default 60s")                        \
+	V(HASH, "KERNELAB_HASH",                                                                  \
+	  "auto: hash memory on the device, and copy only what is not in the bundle yet; off: "   \
+	  "copy all; verify: copy all, and compare with what the hashes say")                     \
 	V(COMPRESS, "KERNELAB_COMPRESS", "lz4 or none: of contents in the bundle; default lz4")   \
 	V(RING, "KERNELAB_RING",                                                                  \
 	  "bytes of pinned memory for copies, in each context of a program, default 256 MiB")     \

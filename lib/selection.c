@@ -140,6 +140,19 @@ static int read_wait(enum environment_id id, double *out, struct error *err)
 	return 0;
 }
 
+static int read_hash(struct selection *s, struct error *err)
+{
+	static const char *const words[] = {"auto", "off", "verify"};
+	const char *text = environment_get(ENVIRONMENT_HASH);
+
+	for (size_t i = 0; text && i < ARRAY_LENGTH(words); i++)
+		if (!strcmp(text, words[i])) {
+			s->hash = (enum selection_hash)i;
+			return 0;
+		}
+	return text ? wrong(ENVIRONMENT_HASH, err, "not auto, off or verify") : 0;
+}
+
 static int read_compress(struct selection *s, struct error *err)
 {
 	const char *text = environment_get(ENVIRONMENT_COMPRESS);
@@ -273,6 +286,8 @@ int selection_read(struct selection *s, struct error *err)
 	r = read_extents(s, err);
 	if (r >= 0)
 		r = read_compress(s, err);
+	if (r >= 0)
+		r = read_hash(s, err);
 	if (r >= 0)
 		r = read_origins(s, err);
 	if (r >= 0)

@@ -19,6 +19,13 @@ struct selection_moment {
 	uint64_t ns, launches;
 };
 
+/* Contents that are in the bundle already are found by hashes that the device computes. */
+enum selection_hash {
+	SELECTION_HASH_AUTO,  /* and not copied */
+	SELECTION_HASH_OFF,   /* no hashes */
+	SELECTION_HASH_VERIFY /* copied all the same, to see that the hashes are right */
+};
+
 struct selection {
 	unsigned origins; /* bit an enum origin */
 	int origin_name;  /* enum origin to note for recorded images, or -1: the one found */
@@ -40,6 +47,7 @@ struct selection {
 	uint64_t ring_bytes;       /* of pinned memory for copies, in each context */
 	uint64_t host_bytes;       /* of host memory for the shim's large buffers, in all */
 	bool compress;             /* chunks, with LZ4 */
+	enum selection_hash hash;
 	struct {
 		uint64_t first, last;
 	} ranks[SELECTION_RANKS_MAX];

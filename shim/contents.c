@@ -10,7 +10,12 @@
 #include "lib/pairs.h"
 #include "shim/budget.h"
 #include "shim/clock.h"
+#include "shim/facts.h"
+#include "shim/gpu_hash.h"
 #include "shim/hooks.h"
+#include "shim/known.h"
+#include "shim/nh.h"
+#include "shim/recorder.h"
 
 #define PIECE_ALIGNMENT 64u
 
@@ -102,6 +107,107 @@ void contents_free(struct contents *c)
 	c->budget = 0;
 }
 
+/* ---- what is known ---- */
+
+static bool verifying(void)
+{
+	return recorder_settings()->hash == SELECTION_HASH_VERIFY;
+}
+
+static _Atomic uint64_t mismatches, copied_bytes, known_bytes;
+
+static int put_count(struct bundle_writer *w, const char *name, uint64_t value, const char *how)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	return facts_put(w, name, text, how);
+}
+
+int contents_write_facts(struct bundle_writer *w)
+{
+	int r = put_count(w, "capture.copied_bytes", atomic_load(&copied_bytes),
+			  "contents that were copied from the device");
+
+	if (r >= 0)
+		r = put_count(w, "capture.known_bytes", atomic_load(&known_bytes),
+			      "contents that were in the bundle by the device's hash");
+	if (r >= 0)
+		r = put_count(w, "capture.host_bytes", budget_peak(),
+			      "the most host memory of large buffers at one time");
+	if (r >= 0 && verifying())
+		r = put_count(w, "capture.hash_mismatches", atomic_load(&mismatches),
+			      "chunks that were something else than their hash said, or changed");
+	return r;
+}
+
+/* Of that region; module variables may lie in a bank that is not read as other memory is. */
+static size_t list_pieces(const struct contents *c, const struct record_region *region,
+			  uint32_t number, const struct contents_choice *which,
+			  struct gpu_hash_piece *pieces, uint64_t *indices)
+{
+	size_t n = 0;
+
+	if (region->memory == MEMORY_HOST || region->memory == MEMORY_GLOBAL)
+		return 0;
+	for (uint64_t i = 0; i < c->items[number].count; i++) {
+		uint64_t address;
+		uint32_t bytes;
+
+		if (!chosen(which, region, i))
+			continue;
+		chunk_range(region->base, region->size, i, &address, &bytes);
+		if (!gpu_hash_can(address, bytes))
+			continue;
+		pieces[n] = (struct gpu_hash_piece){address, bytes};
+		indices[n++] = i;
+	}
+	return n;
+}
+
+/* Once a process: whatever is recorded again is copied again. */
+static void note_unhashed(struct bundle_writer *w, const char *why)
+{
+	static atomic_flag noted = ATOMIC_FLAG_INIT;
+
+	if (!atomic_flag_test_and_set(&noted))
+		recorder_put(facts_put(w, "capture.hash", "off", why), "writing a fact");
+}
+
+void contents_look_up(struct contents *c, uint32_t number, const struct contents_choice *which)
+{
+	const struct record_region *region = &c->regions->items[number];
+	struct contents_region *g = &c->items[number];
+	uint64_t room = g->count * (sizeof(struct gpu_hash_piece) + sizeof(struct nh) + 8);
+	_cleanup_free_ struct gpu_hash_piece *pieces = NULL;
+	_cleanup_free_ uint64_t *indices = NULL;
+	_cleanup_free_ struct nh *hashes = NULL;
+	const char *why = "no host memory for the list of chunks";
+	bool hashed = false;
+	size_t n;
+
+	if (recorder_settings()->hash == SELECTION_HASH_OFF)
+		return;
+	if (!budget_take(room)) {
+		note_unhashed(c->w, why);
+		return;
+	}
+	pieces = calloc(g->count, sizeof(*pieces));
+	indices = calloc(g->count, sizeof(*indices));
+	hashes = calloc(g->count, sizeof(*hashes));
+	n = pieces && indices && hashes ? list_pieces(c, region, number, which, pieces, indices)
+					: 0;
+	if (n)
+		hashed = gpu_hash_run(c->ring, c->stream, pieces, hashes, n, c->copy_s, &why);
+	if (n && !hashed)
+		note_unhashed(c->w, why);
+	for (size_t i = 0; hashed && i < n; i++)
+		if (known_find(hashes[i], (uint32_t)pieces[i].bytes, &g->keys[indices[i]]))
+			atomic_fetch_add(&known_bytes, pieces[i].bytes);
+	c->known |= hashed;
+	budget_give(room);
+}
+
 /* ---- storing ---- */
 
 static void store_piece(struct contents *c, const struct slot *s, const struct slot_piece *p,
@@ -113,15 +219,22 @@ static void store_piece(struct contents *c, const struct slot *s, const struct s
 	int r;
 
 	for (uint64_t i = p->first; i < p->end; i++) {
+		struct hash128 told = g->keys[i];
+		const char *data;
+
 		chunk_range(region->base, region->size, i, &address, &bytes);
 		if (i == p->first)
 			start = address;
-		r = bundle_put_chunk(c->w, s->data + p->offset + (address - start), bytes,
-				     &g->keys[i]);
+		data = s->data + p->offset + (address - start);
+		r = bundle_put_chunk(c->w, data, bytes, &g->keys[i]);
 		if (r < 0) {
 			atomic_compare_exchange_strong(&c->error, &(int){0}, r);
 			return;
 		}
+		if (!hash_is_zero(told) && !hash_equal(told, g->keys[i]))
+			atomic_fetch_add(&mismatches, 1);
+		if (c->known)
+			known_add(nh_hash(data, bytes), bytes, g->keys[i]);
 	}
 }
 
@@ -188,6 +301,14 @@ static char *no_room(const struct contents *c)
 			   c->room_s, (unsigned long long)ring_bytes());
 }
 
+/* Chosen, and not in the bundle as far as is known. */
+static bool wanted(const struct contents *c, const struct record_region *region, uint32_t number,
+		   const struct contents_choice *which, uint64_t index)
+{
+	return chosen(which, region, index) &&
+	       (hash_is_zero(c->items[number].keys[index]) || verifying());
+}
+
 /* One piece: as many chosen chunks in a row, from *index on, as the slot has room for. */
 static bool fetch_piece(struct contents *c, const struct record_region *region, uint32_t number,
 			const struct contents_choice *which, uint64_t *index)
@@ -204,7 +325,7 @@ static bool fetch_piece(struct contents *c, const struct record_region *region, 
 		g->note = no_room(c);
 		return false;
 	}
-	while (*index < g->count && chosen(which, region, *index)) {
+	while (*index < g->count && wanted(c, region, number, which, *index)) {
 		chunk_range(region->base, region->size, *index, &address, &bytes);
 		if (c->slot->used + (uint64_t)sum + bytes > ring_slot_bytes())
 			break;
@@ -220,6 +341,7 @@ static bool fetch_piece(struct contents *c, const struct record_region *region, 
 				      driver_error_text(&real, result, text, sizeof(text)));
 		return false;
 	}
+	atomic_fetch_add(&copied_bytes, sum);
 	c->slot->pieces[c->slot->piece_count++] = piece;
 	c->slot->used += (sum + PIECE_ALIGNMENT - 1) / PIECE_ALIGNMENT * PIECE_ALIGNMENT;
 	return true;
@@ -231,7 +353,7 @@ bool contents_fetch(struct contents *c, uint32_t number, const struct contents_c
 	uint64_t index = 0;
 
 	while (index < c->items[number].count) {
-		if (!chosen(which, region, index))
+		if (!wanted(c, region, number, which, index))
 			index++;
 		else if (!fetch_piece(c, region, number, which, &index))
 			return false;

@@ -29,6 +29,7 @@ struct contents {
 	CUstream stream;
 	double room_s; /* longest wait for room in the ring */
 	double copy_s; /* longest time until a copy is done */
+	bool known;    /* hashes of what is stored are entered in shim/known.h */
 
 	struct contents_region *items;
 	size_t count;      /* one a region */
@@ -51,6 +52,14 @@ void contents_free(struct contents *c);
 uint64_t contents_bytes(const struct record_region *region, const struct contents_choice *which);
 
 /*
+ * Hashes the chosen chunks of region `number` on the device, at once, and fills the keys of those
+ * whose contents are in the bundle already: contents_fetch leaves these out. Waits for the stream,
+ * at most copy_s. Where this cannot be done nothing is filled; sets `known`. With
+ * KERNELAB_HASH=verify they are fetched all the same, and compared.
+ */
+void contents_look_up(struct contents *c, uint32_t number, const struct contents_choice *which);
+
+/*
  * Issues copies of the chosen chunks of region `number` in the stream; workers store them, fill
  * keys and release pending. False, with note, if not all could be issued; copies may still get
  * lost. Host memory is read at once: the stream must be idle then. So it must for a pageable ring.
@@ -59,5 +68,8 @@ bool contents_fetch(struct contents *c, uint32_t number, const struct contents_c
 
 /* Submits the last slot. After the last contents_fetch. */
 void contents_flush(struct contents *c);
+
+/* FACTs: bytes copied, bytes known already, memory taken. At the end. 0 or -errno. */
+int contents_write_facts(struct bundle_writer *w);
 
 #endif

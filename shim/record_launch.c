@@ -363,23 +363,36 @@ static void note_pageable(struct bundle_writer *w, const struct ring *ring)
 			     "writing a fact");
 }
 
+/* All that the launch touches. */
+static struct contents_choice touched(const struct regions *regions, size_t i)
+{
+	const struct record_region *g = &regions->items[i];
+
+	return regions->measured ? (struct contents_choice){&g->reads, &g->writes}
+				 : (struct contents_choice){NULL, NULL};
+}
+
 static void fetch_before(struct recording *rec)
 {
 	struct contents *c = &rec->before;
 	uint64_t limit = recorder_settings()->max_region_bytes;
 
+	/* First all look-ups: workers must not see c change. */
 	for (size_t i = 0; i < rec->regions.count; i++) {
-		struct record_region *region = &rec->regions.items[i];
-		bool measured = rec->regions.measured;
-		struct contents_choice which = {measured ? &region->reads : NULL,
-						measured ? &region->writes : NULL};
+		struct contents_choice which = touched(&rec->regions, i);
 
-		if (contents_bytes(region, &which) <= limit)
-			contents_fetch(c, (uint32_t)i, &which);
+		if (contents_bytes(&rec->regions.items[i], &which) <= limit)
+			contents_look_up(c, (uint32_t)i, &which);
 		else
 			c->items[i].note = text_format(
 				"no contents: larger than KERNELAB_MAX_REGION, %llu bytes",
 				(unsigned long long)limit);
+	}
+	for (size_t i = 0; i < rec->regions.count; i++) {
+		struct contents_choice which = touched(&rec->regions, i);
+
+		if (!c->items[i].note)
+			contents_fetch(c, (uint32_t)i, &which);
 	}
 	contents_flush(c);
 	note_pageable(c->w, rec->ring);
@@ -564,6 +577,12 @@ static void free_after(struct pending *p)
 	recorder_release();
 }
 
+static struct contents_choice written(const struct regions *regions, size_t i)
+{
+	return regions->measured ? (struct contents_choice){NULL, &regions->items[i].writes}
+				 : (struct contents_choice){NULL, NULL};
+}
+
 /* Whether the copies can be left to themselves: they fit the ring, and nothing is read by us. */
 static bool fits(const struct recording *rec)
 {
@@ -571,8 +590,7 @@ static bool fits(const struct recording *rec)
 
 	for (size_t i = 0; i < rec->regions.count; i++) {
 		const struct record_region *region = &rec->regions.items[i];
-		struct contents_choice which = {NULL,
-						rec->regions.measured ? &region->writes : NULL};
+		struct contents_choice which = written(&rec->regions, i);
 		uint64_t n = rec->before.items[i].fetched ? contents_bytes(region, &which) : 0;
 
 		if (n && region->memory == MEMORY_HOST)
@@ -582,13 +600,36 @@ static bool fits(const struct recording *rec)
 	return ring_pinned(rec->ring) && bytes <= ring_bytes() / 2;
 }
 
+static void issue_later(struct recording *rec, bool ended)
+{
+	struct contents *c = &rec->later;
+
+	for (size_t i = 0; ended && i < rec->regions.count; i++) {
+		struct contents_choice which = written(&rec->regions, i);
+
+		if (rec->before.items[i].fetched)
+			contents_look_up(c, (uint32_t)i, &which);
+	}
+	for (size_t i = 0; i < rec->regions.count; i++) {
+		struct contents_choice which = written(&rec->regions, i);
+
+		if (rec->before.items[i].fetched && !contents_fetch(c, (uint32_t)i, &which) &&
+		    rec->sync_result == CUDA_SUCCESS)
+			rec->sync_result =
+				c->result != CUDA_SUCCESS ? c->result : CUDA_ERROR_NOT_READY;
+	}
+	contents_flush(c);
+}
+
+/* A launch whose results do not fit the ring is waited for, and then hashed before it is copied. */
 static void fetch_later(struct recording *rec)
 {
 	struct contents *c = &rec->later;
 	double wait = recorder_settings()->wait_after_s;
 	CUresult result = CUDA_SUCCESS;
+	bool wait_for_it = !fits(rec);
 
-	if (!fits(rec) && !stream_wait(rec->stream, wait, &result)) {
+	if (wait_for_it && !stream_wait(rec->stream, wait, &result)) {
 		ring_lose(rec->place.context, result);
 		rec->sync_result = result;
 		return;
@@ -598,22 +639,13 @@ static void fetch_later(struct recording *rec)
 	c->ring = rec->ring;
 	c->stream = rec->stream;
 	c->room_s = c->copy_s = wait;
+	c->known = rec->before.known;
 	if (contents_init(c) < 0) {
 		contents_free(c);
 		rec->sync_result = CUDA_ERROR_OUT_OF_MEMORY;
 		return;
 	}
-	for (size_t i = 0; i < rec->regions.count; i++) {
-		const struct record_region *region = &rec->regions.items[i];
-		struct contents_choice which = {NULL,
-						rec->regions.measured ? &region->writes : NULL};
-
-		if (rec->before.items[i].fetched && !contents_fetch(c, (uint32_t)i, &which) &&
-		    rec->sync_result == CUDA_SUCCESS)
-			rec->sync_result =
-				c->result != CUDA_SUCCESS ? c->result : CUDA_ERROR_NOT_READY;
-	}
-	contents_flush(c);
+	issue_later(rec, wait_for_it);
 }
 
 void record_launch_end(struct recording *rec, CUresult result)

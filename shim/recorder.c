@@ -13,14 +13,16 @@
 #include "lib/base.h"
 #include "lib/environment.h"
 #include "shim/budget.h"
-#include "shim/bypass.h"
+#include "shim/contents.h"
 #include "shim/extents.h"
 #include "shim/facts.h"
+#include "shim/gpu_hash.h"
 #include "shim/graphs.h"
 #include "shim/guard.h"
 #include "shim/hooks.h"
 #include "shim/images.h"
 #include "shim/kernels.h"
+#include "shim/known.h"
 #include "shim/launches.h"
 #include "shim/pending.h"
 #include "shim/ring.h"
@@ -304,6 +306,8 @@ static void child_after_fork(void)
 	writer = NULL;
 	atomic_store(&users, 0);
 	budget_forget();
+	gpu_hash_forget();
+	known_forget();
 	pending_forget();
 	ring_forget();
 	workers_forget();
@@ -353,35 +357,11 @@ static void write_end(bool clean)
 	bundle_put_end(writer, &end);
 }
 
-/* There is no bundle to say it in. */
-static void tell_unseen(void)
-{
-	_cleanup_free_ char *past = recorder_wanted() ? bypass_libraries() : NULL;
-	char line[700];
-	int n;
-
-	if (!past)
-		return;
-	n = snprintf(
-		line, sizeof(line),
-		"kernelab: nothing of process %ld is recorded: bound to the driver itself, past "
-		"kernelab (RTLD_DEEPBIND): %s\n",
-		(long)getpid(), past);
-	if (n > 0 &&
-	    write(STDERR_FILENO, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1) < 0)
-		return;
-}
-
 /* Runs when the process exits. The driver may be down already: no call of it from here. */
 __attribute__((destructor)) static void end_recording(void)
 {
 	enum state s = atomic_load(&state);
 
-	if (s == STATE_UNKNOWN || s == STATE_WAITING) {
-		shim_depth++;
-		tell_unseen();
-		shim_depth--;
-	}
 	if ((s != STATE_OPEN && s != STATE_FAILED) || !writer)
 		return;
 	shim_depth++;
@@ -394,6 +374,7 @@ __attribute__((destructor)) static void end_recording(void)
 		kernels_write_unlaunched(writer);
 		images_write_end(writer);
 		facts_write_end(writer);
+		contents_write_facts(writer);
 		launches_flush(writer);
 	}
 	s = atomic_exchange(&state, STATE_ENDED);

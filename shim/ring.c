@@ -27,6 +27,7 @@
 #define WORDS_BYTES    4096u /* of a segment, in front of its slots */
 #define POLL_LEAST_S   30e-6
 #define POLL_MOST_S    500e-6
+#define SPIN_S         100e-6 /* a sleep takes longer than most waits */
 #define CONTEXT_END_S  20.0
 
 enum slot_state {
@@ -47,6 +48,7 @@ struct ring {
 	CUcontext context;
 	CUdevice device;
 	struct segment *segments[SEGMENTS_MAX];
+	unsigned long generation;
 	unsigned segment_count, limit; /* of segments */
 	bool growing;
 	char reason[200]; /* why it is pageable; "" */
@@ -59,6 +61,7 @@ static pthread_cond_t freed; /* for takers */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct ring *rings[RINGS_MAX]; /* an entry stays; its context may change */
 static unsigned ring_count;
+static unsigned long generations;
 static struct slot *flying, **flying_end = &flying;
 static bool polled; /* one worker looks at the words */
 static bool stopping;
@@ -153,6 +156,8 @@ static void lay_out(struct ring *r, struct segment *s)
 
 		slot->ring = r;
 		slot->data = s->memory + WORDS_BYTES + (size_t)i * ring_slot_bytes();
+		slot->data_device =
+			s->device ? s->device + (CUdeviceptr)(slot->data - s->memory) : 0;
 		/* A cache line each: the device writes them while workers look. */
 		slot->word = (_Atomic uint32_t *)(s->memory + 64 * (size_t)i);
 		slot->word_device = s->device ? s->device + 64 * (CUdeviceptr)i : 0;
@@ -247,6 +252,7 @@ static bool registered(const struct ring *r)
 static void register_anew(struct ring *r)
 {
 	*r->reason = 0;
+	r->generation = ++generations;
 	atomic_store(&r->lost, CUDA_SUCCESS);
 	for (unsigned i = 0; i < r->segment_count; i++) {
 		struct segment *s = r->segments[i];
@@ -258,6 +264,8 @@ static void register_anew(struct ring *r)
 			struct slot *slot = &s->slots[j];
 
 			slot->word_device = s->device ? s->device + 64 * (CUdeviceptr)j : 0;
+			slot->data_device =
+				s->device ? s->device + (CUdeviceptr)(slot->data - s->memory) : 0;
 			if (slot->state == SLOT_FLYING)
 				slot->deadline = 0;
 			if (slot->state == SLOT_LOST)
@@ -292,6 +300,7 @@ static struct ring *ring_new(CUcontext context, const char **why)
 	if (!r)
 		return NULL;
 	r->context = context;
+	r->generation = ++generations;
 	atomic_store(&r->lost, CUDA_SUCCESS);
 	*r->reason = 0;
 	r->limit = segments_wanted();
@@ -436,6 +445,45 @@ void ring_submit(struct slot *s, CUstream stream, double seconds)
 	flying_end = &s->next;
 	pthread_cond_signal(&flown);
 	pthread_mutex_unlock(&lock);
+}
+
+CUresult ring_wait(struct slot *s, CUstream stream, double seconds)
+{
+	double start = clock_seconds(), pause = 10e-6;
+	CUresult result;
+
+	s->expected++;
+	s->deadline = clock_seconds() + seconds;
+	result = mark_end(s, stream, seconds);
+	while (result == CUDA_SUCCESS && !word_there(s)) {
+		if (atomic_load(&s->ring->lost) != CUDA_SUCCESS)
+			result = (CUresult)atomic_load(&s->ring->lost);
+		else if (clock_seconds() > s->deadline)
+			result = CUDA_ERROR_NOT_READY;
+		if (clock_seconds() - start < SPIN_S)
+			continue;
+		clock_sleep(pause);
+		pause = pause < POLL_MOST_S ? pause * 1.2 : pause;
+	}
+	if (result != CUDA_SUCCESS) {
+		pthread_mutex_lock(&lock);
+		s->state = SLOT_LOST;
+		pthread_mutex_unlock(&lock);
+	}
+	return result;
+}
+
+void ring_put_back(struct slot *s)
+{
+	pthread_mutex_lock(&lock);
+	s->state = SLOT_FREE;
+	pthread_cond_broadcast(&freed);
+	pthread_mutex_unlock(&lock);
+}
+
+unsigned long ring_generation(const struct ring *r)
+{
+	return r->generation;
 }
 
 /* ---- workers ---- */

@@ -39,6 +39,7 @@ struct ring;
 struct slot {
 	/* For who took the slot: at most slot_bytes of data, filled from the start. */
 	char *data;
+	CUdeviceptr data_device; /* the same for the device; 0 where it is pageable */
 	uint32_t used, piece_count;
 	struct slot_piece pieces[SLOT_PIECES];
 	/*
@@ -82,6 +83,17 @@ struct slot *ring_take(struct ring *r, double seconds);
  * latest after `seconds`. Where there are no workers it is used before this returns.
  */
 void ring_submit(struct slot *s, CUstream stream, double seconds);
+
+/*
+ * Waits until what was put into the stream for that slot is done, at most `seconds`: without a call
+ * of the driver but for the word. CUDA_SUCCESS: the slot is still taken; else it is not.
+ */
+CUresult ring_wait(struct slot *s, CUstream stream, double seconds);
+/* Nothing of the device uses it. */
+void ring_put_back(struct slot *s);
+
+/* Changes when the ring's context turns out to be another one: its modules are gone. */
+unsigned long ring_generation(const struct ring *r);
 
 /*
  * A call in that context returned `why`. If that is an error after which nothing more runs in it,

@@ -78,6 +78,8 @@ enum options_outcome capture_options_parse(struct capture_options *o, const stru
 		     "longest time that the program is held up behind it (default 60s)"),
 		TEXT(COMPRESS, "compress", "lz4|none",
 		     "of contents in the bundle (default lz4); none is faster and larger"),
+		TEXT(HASH, "hash", "auto|off|verify",
+		     "auto: hash memory on the device, and copy only what is not recorded yet"),
 		TEXT(RING, "ring", "BYTES",
 		     "pinned memory for copies, in each context of the program (default 256M)"),
 		TEXT(HOST_MEMORY, "host-memory", "BYTES",

@@ -2,8 +2,8 @@
 /*
  * A program whose launches have much memory: copies_client CUBIN MODE PAIRS ELEMENTS. Each pair has
  * an input of 4 * ELEMENTS bytes and an output of half of that; each is launched once (`once`) or
- * twice (`twice`), by one thread or by four (`threads`), each with a stream of its own. Prints what
- * the program has to see, and its largest resident size.
+ * twice (`twice`), by one thread or by four (`threads`, `threads-twice`), each with a stream of its
+ * own. Prints what the program has to see, and its largest resident size.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -144,7 +144,7 @@ int main(int argc, char **argv)
 	elements = atoi(argv[4]);
 	if (pair_count < 1 || pair_count > PAIRS_MAX || elements < 1)
 		return 2;
-	rounds += !strcmp(mode, "twice");
+	rounds += !strcmp(mode, "twice") || !strcmp(mode, "threads-twice");
 	setup(argv[1]);
 	for (int i = 0; i < pair_count; i++) {
 		MUST(d.cuMemAlloc_v2(&pairs[i].from, 4 * (size_t)elements));
@@ -152,7 +152,7 @@ int main(int argc, char **argv)
 		MUST(d.cuMemsetD8_v2(pairs[i].to, 0, 2 * (size_t)elements));
 		fill(pairs[i].from, (unsigned)i);
 	}
-	if (!strcmp(mode, "threads"))
+	if (!strncmp(mode, "threads", 7))
 		run_threads();
 	else
 		run(&(int){-1});

@@ -65,6 +65,11 @@ class Run:
         self.facts = [line for line in done.stdout.splitlines() if line.startswith("fact ")]
         return sorted(line for line in done.stdout.splitlines() if line.startswith("launch "))
 
+    def fact(self, name):
+        found = [line.split(" ", 2)[2] for line in self.facts if line.startswith(f"fact {name} ")]
+        # Counts without what they are.
+        return found[-1].split(" ")[0] if found and found[-1][0].isdigit() else found[-1] if found else None
+
     def ls(self):
         return self.shown("ls", self.bundles[0])
 
@@ -146,10 +151,33 @@ def check(top):
     gone = whole(run("context goes", "context-goes", 16, 100000), 16)
     if gone.dump() != many.dump():
         fail("context goes", "\n".join(gone.dump()))
+    # What the device's hash knows is not copied again, and is what the hash says.
+    off = whole(run("no hash", "twice", 6, 200000, HASH="off"), 12)
+    twice = whole(run("twice", "twice", 6, 200000), 12)
+    same(off, twice)
+    copied, known = (int(twice.fact("capture." + name)) for name in ("copied_bytes", "known_bytes"))
+    # Inputs (0.8 MB each) are known in the second round, outputs before the launch as after the first.
+    if known < 6 * 1200000 or copied + known < int(off.fact("capture.copied_bytes")):
+        fail("twice", f"{copied} bytes copied, {known} known")
+    verify = whole(run("verify", "twice", 6, 200000, HASH="verify"), 12)
+    same(off, verify)
+    if verify.fact("capture.hash_mismatches") != "0" or verify.fact("capture.known_bytes") != str(known):
+        fail("verify", "\n".join(verify.facts))
+    threads = whole(run("twice, threads", "threads-twice", 16, 100000, RING=1), 32)
+    if int(threads.fact("capture.known_bytes")) < 16 * 600000:
+        fail("twice, threads", "\n".join(threads.facts))
+    # The hash cannot be had: the variant is the first image that the library loads, the hash kernel the second.
+    for name, fault, why in (("no hash kernel", "cuModuleLoadDataEx:2:218", "its kernel cannot be loaded"),
+                             ("hash lost", "cuStreamWriteValue32_v2:1:lose", "its kernel did not end"),
+                             ("no keys", "cuModuleGetGlobal_v2:2:500", "its kernel cannot be loaded")):
+        unhashed = whole(run(name, "twice", 6, 200000, SOFTGPU_FAULT=fault, WAIT_BEFORE="1s"), 12)
+        same(off, unhashed)
+        if unhashed.fact("capture.hash") != "off " + why:
+            fail(name, "\n".join(unhashed.facts))
     # What gets lost is told, and only that is missing.
-    expect_reason(run("before lost", *small, SOFTGPU_FAULT="cuStreamWriteValue32_v2:1:lose", WAIT_BEFORE="1s"), 1,
+    expect_reason(run("before lost", *small, HASH="off", SOFTGPU_FAULT="cuStreamWriteValue32_v2:1:lose", WAIT_BEFORE="1s"), 1,
                   "did not end within 1 seconds")
-    after = run("after lost", *small, SOFTGPU_FAULT="cuStreamWriteValue32_v2:2:lose", WAIT_AFTER="1s")
+    after = run("after lost", *small, HASH="off", SOFTGPU_FAULT="cuStreamWriteValue32_v2:2:lose", WAIT_AFTER="1s")
     if sum(" after 0 600 " in line for line in after.dump()) != 1:
         fail("after lost", "\n".join(after.dump()))
     expect_reason(run("all lost", "once", 4, 200000, SOFTGPU_FAULT="cuStreamWriteValue32_v2:1+:lose", RING=1,

@@ -34,7 +34,7 @@ CASES = {
     "no folder": ("plain", {"KERNELAB_OUTPUT": "/nonexistent"}, r"recording of process \d+ stopped"),
     "a copy fails": ("plain", {"KERNELAB_SOFTGPU_FAULT": "cuMemcpyDtoHAsync_v2:3:700"}, "1 launches without contents"),
     "all copies fail": ("plain", {"KERNELAB_SOFTGPU_FAULT": "cuMemcpyDtoHAsync_v2:1+:1,cuMemcpyDtoH_v2:9:1"}, "5 launches without contents"),
-    "a launch fails on request": ("plain", {"KERNELAB_SOFTGPU_FAULT": "cuLaunchKernel:3:701", "KERNELAB_EXTENTS": "off"}, None),
+    "a launch fails on request": ("plain", {"KERNELAB_SOFTGPU_FAULT": "cuLaunchKernel:3:701", "KERNELAB_EXTENTS": "off", "KERNELAB_HASH": "off"}, None),
     "a launch stalls": ("plain", {"KERNELAB_SOFTGPU_FAULT": "cuLaunchKernel:2:stall:0.2"}, None),
     "no parameter layout": ("plain", {"KERNELAB_SOFTGPU_FAULT": "cuFuncGetParamInfo:1+:801"}, "5 launches without contents"),
     "no address range": ("plain", {"KERNELAB_SOFTGPU_FAULT": "cuMemGetAddressRange_v2:1+:1"}, None),

@@ -123,7 +123,7 @@ def check_config(folder):
     values = {"output": f"{folder}/config1", "no-data": True, "per-class": 3, "kernels": "a|b",
               "exclude": "c", "skip-launches": 2, "sample": "4,100", "start-after": "2s", "stop-after": 1000,
               "max-launches": 7, "max-bytes": "2G", "max-region": "1M", "ranks": "0,2-3", "label": "x y",
-              "compress": "none", "ring": "8M", "host-memory": "100M", "wait-before": "3s", "wait-after": "4.5",
+              "compress": "none", "hash": "off", "ring": "8M", "host-memory": "100M", "wait-before": "3s", "wait-after": "4.5",
               "commit": "abc", "origin": "triton", "origin-name": "test"}
     done, env = with_config(values, "--per-class", "5", env={"KERNELAB_SAMPLE": "9", "KERNELAB_PER_CLASS": "8"})
     expect(done.returncode == 0 and os.path.isdir(f"{folder}/config1"), f"config: {done.stderr}")

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Which contents are in the bundle: hash of a chunk as the device computes it → its key. */
+#ifndef SHIM_KNOWN_H
+#define SHIM_KNOWN_H
+
+#include <stdbool.h>
+
+#include "kernelab/hash.h"
+#include "shim/nh.h"
+
+/*
+ * Enters contents that a bundle_put_chunk has just stored. The hash must be of the very bytes that
+ * were stored (nh_hash), not of the device's memory, which another stream may have changed since.
+ * Not entered: when the table would take more than a quarter of KERNELAB_HOST_MEMORY. Any thread.
+ */
+void known_add(struct nh hash, uint32_t bytes, struct hash128 key);
+
+/* True with *key if contents of that hash and length are in the bundle. Any thread. */
+bool known_find(struct nh hash, uint32_t bytes, struct hash128 *key);
+
+/* After fork. */
+void known_forget(void);
+
+#endif
