@@ -194,9 +194,28 @@ static void host(void)
 	free(y);
 }
 
+static char *data; /* the image */
+
+/* The same image in a second context, with variables and memory of its own. */
+static void contexts(void)
+{
+	CUcontext first, second;
+	CUdevice device;
+
+	globals();
+	CHECK(d.cuCtxGetCurrent(&first));
+	CHECK(d.cuDeviceGet(&device, 0));
+	CHECK(d.cuCtxCreate_v2(&second, 0, device));
+	CHECK(d.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	CHECK(d.cuModuleLoadData(&module, data));
+	tables();
+	globals();
+	CHECK(d.cuCtxDestroy_v2(second));
+	CHECK(d.cuCtxSetCurrent(first));
+}
+
 static void setup(const char *image)
 {
-	_cleanup_free_ char *data = NULL;
 	struct error err = {0};
 	CUcontext context;
 	CUdevice device;
@@ -220,9 +239,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} modes[] = {{"globals", globals},        {"any-size", globals}, {"tables", tables},
-		     {"managed", managed},        {"host", host},        {"graph", graph},
-		     {"graph-large", graph_large}};
+	} modes[] = {{"globals", globals},         {"any-size", globals}, {"tables", tables},
+		     {"managed", managed},         {"host", host},        {"graph", graph},
+		     {"graph-large", graph_large}, {"contexts", contexts}};
 	struct hash128 hash;
 
 	results = hash_state_new();
@@ -233,10 +252,10 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < ARRAY_LENGTH(modes); i++)
 		if (!strcmp(argv[1], modes[i].name))
 			modes[i].run();
-	CHECK(d.cuStreamSynchronize(stream));
+	CHECK(d.cuCtxSynchronize());
 	hash = hash_state_end(results);
 	printf("%016llx%016llx\n", (unsigned long long)hash.high, (unsigned long long)hash.low);
 	hash_state_free(results);
-	CHECK(d.cuModuleUnload(module));
+	free(data);
 	return 0;
 }

@@ -169,11 +169,29 @@ def graphs(top):
         expect(f"{mode}: equal", [f["bucket"] for f in families.values()] == [1, 1], families)
 
 
+def contexts(top):
+    a = capture(f"{top}/contexts", "contexts", env={"KERNELAB_PER_CLASS": "2"})
+    summary, families = replay(f"{top}/contexts.klab", [a])
+    expect("contexts: faithful", "5 faithful, 0 nondeterministic, 0 unfaithful, 0 untested" in summary, summary)
+    expect("contexts: all measured", all("extents: measured\n" in show(a, n) for n in range(1, 6)), show(a, 3))
+
+
+def ranks(top):
+    """Two processes that have other things at the same addresses, in one replay."""
+    both = [capture(f"{top}/rank0", "tables", env={"RANK": "0"}), capture(f"{top}/rank1", "globals", env={"RANK": "1"}),
+            capture(f"{top}/rank2", "host", env={"RANK": "2"}), capture(f"{top}/rank3", "tables", env={"RANK": "3"})]
+    summary, families = replay(f"{top}/ranks.klab", both)
+    expect("ranks: faithful", "5 faithful, 0 nondeterministic, 0 unfaithful, 0 untested" in summary, summary)
+    expect("ranks: equal", [f["bucket"] for f in families.values()] == [1] * 4, families)
+
+
 with tempfile.TemporaryDirectory(prefix="kernelab-") as top:
     globals_(top)
     tables(top)
     kinds(top)
     graphs(top)
+    contexts(top)
+    ranks(top)
 
 for p in problems:
     print(p)
