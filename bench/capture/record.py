@@ -60,7 +60,8 @@ print(f"pinned copies from the device {d2h:.2f} GB/s; one thread writing the sam
 print("| capture of {:.1f} GB in {} launches | first | again | third | bundle / contents | host memory | whole process |"
       .format(total / 1e9, options.launches))
 print("|---|---|---|---|---|---|---|")
-for name, extra in (("none", ["--compress", "none"]), ("lz4", []),):
+for name, extra in (("none", ["--compress", "none"]), ("none, --extents off", ["--compress", "none", "--extents", "off"]),
+                    ("lz4", [])):
     (rates, with_capture, seconds, _), size = capture(name, *extra)
     print(f"| --compress {name} | {rates[0]:.2f} GB/s, {100 * rates[0] / min(d2h, disk):.0f} % of the lower rate | "
           f"{rates[1]:.1f} GB/s | {rates[2]:.1f} GB/s | {size / total:.3f} | {(with_capture - resident) / 2**20:+.0f} MiB "
