@@ -60,8 +60,8 @@ static int print_launch(const struct bundle *b, const struct record_launch *l)
 		bad |= check_chunk(b, &l->regions.items[c->region], c->chunk, c->key);
 	}
 	if (after)
-		printf(" after %u %u changes %zu", after->result, after->sync_result,
-		       after->changes.count);
+		printf(" after %lld %lld changes %zu", (long long)after->result,
+		       (long long)after->sync_result, after->changes.count);
 	if (changes)
 		print_hash("hash", hash_state_end(changes));
 	hash_state_free(changes);
