@@ -126,6 +126,34 @@ static const char **metadata_versions(const struct suite *s, size_t bundle, size
 	return list ? list : calloc(1, sizeof(*list));
 }
 
+/* Of how many kernels with metadata the Python glue noted constexprs and source. */
+static int add_notes(struct head *h, const struct suite *s, size_t bundle)
+{
+	size_t kernels = 0, noted = 0;
+
+	for (size_t i = 0; i < s->family_count; i++)
+		for (size_t c = 0; c < s->families[i].config_count; c++) {
+			const struct suite_config *config = &s->families[i].configs[c];
+
+			for (size_t m = 0; m < config->member_count; m++) {
+				const struct suite_member *member = &config->members[m];
+
+				if (member->bundle != bundle || !member->triton)
+					continue;
+				kernels++;
+				noted += member->note != NULL;
+			}
+		}
+	if (!kernels)
+		return 0;
+	return add(h, "Python notes", text_format("on %zu of %zu kernels", noted, kernels),
+		   noted == kernels ? ""
+		   : bundle_fact(s->bundles[bundle], "env.KERNELAB_NO_GLUE")
+			   ? "--no-glue"
+			   : "not compiled in this run (Inductor's caches were warm: "
+			     "--fresh-cache), Triton before 3.4, or a Python without the glue");
+}
+
 /* Which Triton compiled how many images, as their metadata has it: proof, unlike a fact of the run.
  */
 static int add_compilers(struct head *h, const struct suite *s, size_t bundle)
@@ -214,7 +242,7 @@ int head_make(struct head *h, const struct suite *s, size_t index)
 			return -ENOMEM;
 	}
 	if (add_versions(h, b) < 0 || add_selection(h, b) < 0 || add_compilers(h, s, index) < 0 ||
-	    add_assemblers(h, b) < 0)
+	    add_notes(h, s, index) < 0 || add_assemblers(h, b) < 0)
 		return -ENOMEM;
 	return add_questions(h, b);
 }
