@@ -19,6 +19,7 @@ static const struct {
 	[PART_SOFTGPU] = {"software device libcuda.so.1", "softgpu/libcuda.so.1",
 			  "softgpu/libcuda.so.1"},
 	[PART_RECOMPILE] = {"recompile.py", "recompile.py", "replay/recompile.py"},
+	[PART_REPRODUCE] = {"reproduce.py", "reproduce.py", "replay/reproduce.py"},
 	[PART_GLUE] = {"the Python glue", "glue/sitecustomize.py", "scripts/glue/sitecustomize.py"},
 };
 

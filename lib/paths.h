@@ -10,6 +10,7 @@ enum part {
 	PART_SHIM,      /* libkernelab-shim.so */
 	PART_SOFTGPU,   /* softgpu/libcuda.so.1 */
 	PART_RECOMPILE, /* recompile.py */
+	PART_REPRODUCE, /* reproduce.py */
 	PART_GLUE       /* sitecustomize.py of the Python glue: its folder is meant */
 };
 
