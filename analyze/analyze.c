@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/coverage.h"
+#include "analyze/growth.h"
 #include "lib/image/context.h"
 #include "analyze/shape_rule.h"
 #include "analyze/shards.h"
@@ -339,6 +340,29 @@ static void conclude_family(struct family_verdict *f)
 		 f->config_count ? f->configs[0].outcome.evidence : "no config is known");
 }
 
+/* Rule 8g, where no other rule has found anything: the step stands in the worst launch's chain. */
+static int family_growth(struct family_verdict *f)
+{
+	const struct config_verdict *c = &f->configs[f->worst_config];
+	struct growth g;
+
+	if (f->outcome.bucket != 2)
+		return 0;
+	if (growth_find(f, &g))
+		return -ENOMEM;
+	if (g.outcome.bucket == 3)
+		f->outcome = g.outcome;
+	if (g.values && c->worst_case < c->case_count) {
+		struct case_verdict *v = &c->cases[c->worst_case];
+		struct chain *chain = v->worst_output < v->output_count
+					      ? &v->outputs[v->worst_output].chain
+					      : &v->chain;
+
+		chain->steps[RULE_GROWTH] = growth_step(&g);
+	}
+	return 0;
+}
+
 struct progress {
 	analysis_progress *call;
 	void *data;
@@ -370,6 +394,8 @@ static int judge_family(struct analysis *a, const struct entry *entries, size_t 
 	if (e)
 		return e;
 	conclude_family(f);
+	if (family_growth(f))
+		return out_of_memory(err);
 	return family_cover(f) ? out_of_memory(err) : 0;
 }
 

@@ -129,6 +129,13 @@ static void judge_noise(const struct job *j, size_t index, const struct metrics 
 	noise_judge(&c, m, chain, o);
 }
 
+/* What the output shows of all its pairs on recorded inputs. */
+static void take_noise(const struct job *j, size_t index, struct output_verdict *v)
+{
+	v->residual = fmax(v->residual, j->figures[index].max_residual);
+	v->distribution = j->noise.distribution;
+}
+
 static void judge_exact(const struct metrics *m, struct chain *chain, struct outcome *o)
 {
 	bool differs = m->payload + m->zero_sign < m->differing;
@@ -193,6 +200,8 @@ static int compare_pair(const struct job *j, size_t index, struct output_verdict
 		judge_exact(&m, &chain, &o);
 	else if (j->input.moved_count && numbers_differ(&m))
 		judge_noise(j, index, &m, &chain, &o);
+	if (recorded && j->input.moved_count && numbers_differ(&m))
+		take_noise(j, index, v);
 	else if (o.bucket == 3 && o.rule == RULE_INTEGER)
 		e = judge_ties(j, d, v, &m, &chain, &o, err);
 	if (e)
@@ -265,9 +274,9 @@ static bool same_extent(const struct record_case *x, const struct record_case *y
 	       x->extents.items[i].dtype == y->extents.items[i].dtype;
 }
 
-/* Another config's launch on the same inputs, with an ok trial of A of that kind; or NULL. */
+/* Another config's launch on the same inputs, with an ok trial of a side and kind; or NULL. */
 static const struct record_trial *sibling_trial(const struct job *j, const struct result_case *c,
-						uint32_t kind, uint32_t index)
+						uint32_t side, uint32_t kind, uint32_t index)
 {
 	const struct record_trial *t;
 
@@ -275,12 +284,12 @@ static const struct record_trial *sibling_trial(const struct job *j, const struc
 	    !hash_equal(c->record->inputs, j->test_case->record->inputs) ||
 	    !same_extent(c->record, j->test_case->record, j->extent) || !valid_fidelity(c->record))
 		return NULL;
-	t = trials_find(c, SIDE_A, kind, index);
+	t = trials_find(c, side, kind, index);
 	return t && t->status == TRIAL_STATUS_OK ? t : NULL;
 }
 
 /* Calls for each sibling; ends where it returns false. */
-static void for_siblings(const struct job *j, uint32_t kind, uint32_t index,
+static void for_siblings(const struct job *j, uint32_t side, uint32_t kind, uint32_t index,
 			 bool (*call)(void *data, const struct record_content *c), void *data)
 {
 	for (size_t i = 0; i < j->result->config_count; i++) {
@@ -290,7 +299,7 @@ static void for_siblings(const struct job *j, uint32_t kind, uint32_t index,
 			continue;
 		for (size_t k = 0; k < other->case_count; k++) {
 			const struct record_trial *t =
-				sibling_trial(j, &other->cases[k], kind, index);
+				sibling_trial(j, &other->cases[k], side, kind, index);
 
 			if (!t)
 				continue;
@@ -307,6 +316,14 @@ static bool add_other(void *data, const struct record_content *c)
 
 	in->others[in->other_count++] = c;
 	return in->other_count < NOISE_OTHERS;
+}
+
+static bool add_fellow(void *data, const struct record_content *c)
+{
+	struct noise_input *in = data;
+
+	in->fellows[in->fellow_count++] = c;
+	return in->fellow_count < NOISE_OTHERS;
 }
 
 struct agreement {
@@ -346,7 +363,8 @@ static void gather_noise(struct job *j, const struct output_verdict *v,
 	in->h = moved[0]->step;
 	for (; in->moved_count < moved_count && in->moved_count < NOISE_MOVED; in->moved_count++)
 		in->moved[in->moved_count] = content_of(moved[in->moved_count], j->extent);
-	for_siblings(j, plain->kind, plain->index, add_other, in);
+	for_siblings(j, SIDE_A, plain->kind, plain->index, add_other, in);
+	for_siblings(j, SIDE_B, plain->kind, plain->index, add_fellow, in);
 	output_shape(j->result, j->config->family, j->test_case->record, j->config->record->options,
 		     v->extent, v->dtype, &shape);
 	if (shape.rows > 1 && shape.rows * shape.columns == v->extent->size / dtype_bytes(v->dtype))
@@ -359,6 +377,10 @@ static void gather_recorded(struct job *j, const struct output_verdict *v)
 	const struct trials *t = j->trials;
 
 	gather_noise(j, v, t->repeats[SIDE_A][0], t->moved[SIDE_A], t->moved_count);
+	if (t->chain[SIDE_A] && !j->a_count) {
+		j->input.chain = content_of(t->chain[SIDE_A], j->extent);
+		j->input.chain_launches = t->chain[SIDE_A]->launches;
+	}
 	for (uint32_t i = 1; j->input.moved_count && j->a_count && i < t->repeat_count[SIDE_A]; i++)
 		if (j->input.other_count < NOISE_OTHERS)
 			add_other(&j->input, content_of(t->repeats[SIDE_A][i], j->extent));
@@ -399,7 +421,8 @@ static const char *void_reason(const struct job *j, uint32_t kind)
 /* What the rules that may not be asked say instead. */
 static void note_missing(const struct job *j, struct chain *chain)
 {
-	static const enum rule rules[] = {RULE_RESIDUAL, RULE_FLIPS, RULE_BIAS, RULE_PLACE};
+	static const enum rule rules[] = {RULE_RESIDUAL, RULE_FLIPS, RULE_BIAS,
+					  RULE_SHIFT,    RULE_PLACE, RULE_CLUSTER};
 
 	if (!j->trials->exact[SIDE_A])
 		chain->steps[RULE_EXACT] =
@@ -460,7 +483,7 @@ static int compare_trials(struct job *j, bool poison, struct output_verdict *v, 
 	if (e || !t->exact[SIDE_A])
 		return e;
 	agreement.own = content_of(t->exact[SIDE_A], j->extent);
-	for_siblings(j, TRIAL_EXACT_INTEGER, 0, compare_exact, &agreement);
+	for_siblings(j, SIDE_A, TRIAL_EXACT_INTEGER, 0, compare_exact, &agreement);
 	if (agreement.broken) {
 		v->chain.steps[RULE_EXACT] =
 			(struct step){.note = "A's own configs disagree on integer inputs"};

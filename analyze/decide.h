@@ -4,6 +4,7 @@
 #define ANALYZE_DECIDE_H
 
 #include "analyze/contents.h"
+#include "analyze/distribution.h"
 #include "analyze/metrics.h"
 #include "analyze/result.h"
 #include "analyze/rule.h"
@@ -32,6 +33,9 @@ struct output_verdict {
 	struct metrics metrics;
 	struct outcome outcome;
 	struct chain chain; /* of the worst pair of trials, as metrics are */
+	double residual; /* rule 5: greatest of the recorded inputs; 0: nothing differs, or unknown
+			  */
+	struct distribution_figures distribution;
 	const struct record_content *pair[SIDE_COUNT]; /* that pair's contents; NULL: none */
 };
 

@@ -14,10 +14,11 @@
 #include "analyze/thresholds.h"
 #include "lib/base.h"
 
-#define ROW_MIN  64u /* shorter rows are pooled */
-#define CLUSTERS 36u /* fewer rows than this: clusters of at most 64 elements */
-#define SHRINK   16.0
-#define JUMP     8.0 /* row medians of g that an element must move to count as jumping */
+#define ROW_MIN     64u /* shorter rows are pooled */
+#define CLUSTERS    36u /* fewer rows than this: clusters of at most 64 elements */
+#define CLUSTER_MIN 3u  /* configs of which one can be outside */
+#define SHRINK      16.0
+#define JUMP        8.0 /* row medians of g that an element must move to count as jumping */
 
 /* Sums of one clustered mean: z = Σ S / √(Σ S²) over the clusters' sums S. */
 struct clustered {
@@ -38,8 +39,8 @@ static double cluster_z(const struct clustered *c)
 
 /* What a pair collects while chunks go by. */
 struct collector {
-	struct clustered bias, sign, slope;
-	double a2;
+	struct clustered bias, sign, slope, update, update_slope;
+	double a2, update2;
 	uint64_t in_cluster, elements;
 };
 
@@ -49,6 +50,7 @@ struct window {
 	double *plain, *a, *b;
 	double *moved; /* NOISE_MOVED windows */
 	double *g2, *s2, *work;
+	double *update; /* of A in place; zeros where the output is not updated */
 };
 
 struct measure {
@@ -58,6 +60,10 @@ struct measure {
 	struct noise *out;
 	struct window w;
 	struct collector *collectors;
+	struct distribution *distribution; /* of the first pair */
+	double apart2, floor2;             /* sums for rule 8c */
+	double member2[1 + 2 * NOISE_OTHERS];
+	uint64_t member_elements;
 	struct flip_map map; /* of the first pair, then of one of the others */
 	struct number_format format;
 	double type_roundoff, ftz;
@@ -81,6 +87,7 @@ static void window_free(struct window *w)
 	free(w->g2);
 	free(w->s2);
 	free(w->work);
+	free(w->update);
 }
 
 static int window_allocate(struct window *w, size_t n)
@@ -95,8 +102,9 @@ static int window_allocate(struct window *w, size_t n)
 	w->g2 = malloc(n * sizeof(double));
 	w->s2 = malloc(n * sizeof(double));
 	w->work = malloc(n * sizeof(double));
+	w->update = calloc(n, sizeof(double));
 	return w->raw && w->raw_b && w->plain && w->a && w->b && w->moved && w->g2 && w->s2 &&
-			       w->work
+			       w->work && w->update
 		       ? 0
 		       : -ENOMEM;
 }
@@ -229,7 +237,7 @@ static void count_predicted(struct measure *m, size_t first, size_t n)
 
 /* One element of a pair for rules 6 and 7. d is 0 where nothing counts as different. */
 static void collect(struct measure *m, struct noise_pair *p, struct collector *c, double a,
-		    double d, double base)
+		    double d, double base, double update)
 {
 	double t;
 
@@ -244,6 +252,9 @@ static void collect(struct measure *m, struct noise_pair *p, struct collector *c
 	c->bias.cluster += t;
 	c->sign.cluster += a < 0 ? -t : t;
 	c->slope.cluster += d * a;
+	c->update.cluster += update < 0 ? -t : update > 0 ? t : 0;
+	c->update_slope.cluster += d * update;
+	c->update2 += update * update;
 	c->a2 += a * a;
 	c->elements++;
 	if (++c->in_cluster < m->cluster)
@@ -251,6 +262,8 @@ static void collect(struct measure *m, struct noise_pair *p, struct collector *c
 	cluster_end(&c->bias);
 	cluster_end(&c->sign);
 	cluster_end(&c->slope);
+	cluster_end(&c->update);
+	cluster_end(&c->update_slope);
 	c->in_cluster = 0;
 }
 
@@ -275,7 +288,9 @@ static void judge_row(struct measure *m, struct noise_pair *p, struct collector 
 		g2 = (SHRINK * mean_g2 + count * w->g2[i]) / (SHRINK + count) /
 		     (m->in->h * m->in->h);
 		base2 = 16 * m->in->u * m->in->u * (g2 + a * a);
-		collect(m, p, c, a, d, sqrt(base2));
+		collect(m, p, c, a, d, sqrt(base2), w->update[i]);
+		if (p == m->pairs)
+			m->floor2 += base2;
 		if (d == 0)
 			continue;
 		if (mapped)
@@ -297,6 +312,65 @@ static void judge_row(struct measure *m, struct noise_pair *p, struct collector 
 		p->beyond++;
 		p->excused += jumps_to(m, i, a, b, median);
 	}
+}
+
+/* What |d| is beyond the final rounding. */
+static double beyond_rounding(const struct measure *m, double x, double y)
+{
+	double excess = fabs(y - x);
+
+	if (!isfinite(x) || !isfinite(y))
+		return 0;
+	if (m->narrow)
+		excess -= ulp_at(m, fmax(fabs(x), fabs(y)));
+	return excess > 0 ? excess : 0;
+}
+
+static const struct record_content *member(const struct measure *m, size_t k)
+{
+	if (!k)
+		return m->in->plain;
+	k--;
+	return k < m->in->other_count ? m->in->others[k] : m->in->fellows[k - m->in->other_count];
+}
+
+/* Rule 8c on one chunk: B of the first pair, in w->b, and each member from the mean of the others.
+ */
+static int measure_cluster(struct measure *m, size_t chunk, uint32_t size, struct error *err)
+{
+	struct window *w = &m->w;
+	double n = (double)m->out->members;
+
+	/* w->a: sum of the members, shifted by A so that it does not cancel */
+	memset(w->a, 0, w->n * sizeof(*w->a));
+	for (size_t k = 1; k < m->out->members; k++) {
+		int e = load(m, member(m, k), chunk, size, w->raw, w->work, err);
+
+		if (e)
+			return e;
+		for (size_t i = 0; i < w->n; i++)
+			w->a[i] += w->work[i] - w->plain[i];
+	}
+	for (size_t k = 0; k < m->out->members; k++) {
+		int e = load(m, member(m, k), chunk, size, w->raw, w->work, err);
+
+		if (e)
+			return e;
+		for (size_t i = 0; i < w->n; i++) {
+			double x = w->work[i] - w->plain[i];
+			double rest = w->plain[i] + (w->a[i] - x) / (n - 1);
+			double d = beyond_rounding(m, rest, w->work[i]);
+
+			m->member2[k] += d * d;
+		}
+	}
+	for (size_t i = 0; i < w->n; i++) {
+		double d = beyond_rounding(m, w->plain[i] + w->a[i] / n, w->b[i]);
+
+		m->apart2 += d * d;
+	}
+	m->member_elements += w->n;
+	return 0;
 }
 
 /* Calls for each row of the window: known columns, else tiles; short rows are pooled. */
@@ -321,6 +395,26 @@ static int measure_pair(struct measure *m, size_t k, size_t chunk, uint32_t size
 		n = row_length(m, m->w.n - first);
 		judge_row(m, p, &m->collectors[k], !k && m->narrow, first, n, index);
 	}
+	if (e || k)
+		return e;
+	distribution_add(m->distribution, m->w.raw, m->w.raw_b, m->w.n);
+	return m->out->members >= CLUSTER_MIN ? measure_cluster(m, chunk, size, err) : 0;
+}
+
+/* By how much A changes each element in place in one launch. */
+static int load_update(struct measure *m, size_t chunk, uint32_t size, struct error *err)
+{
+	struct window *w = &m->w;
+	int e;
+
+	if (!m->in->chain || m->in->chain_launches < 2)
+		return 0;
+	e = load(m, m->in->chain, chunk, size, w->raw_b, w->update, err);
+	for (size_t i = 0; !e && i < w->n; i++) {
+		double d = (w->update[i] - w->plain[i]) / (double)(m->in->chain_launches - 1);
+
+		w->update[i] = isfinite(d) ? d : 0;
+	}
 	return e;
 }
 
@@ -335,6 +429,8 @@ static int measure_chunk(struct measure *m, size_t chunk, uint64_t index, struct
 	e = load(m, m->in->plain, chunk, size, m->w.raw, m->w.plain, err);
 	if (!e)
 		e = load_others(m, chunk, size, err);
+	if (!e)
+		e = load_update(m, chunk, size, err);
 	for (size_t k = 0; !e && k < m->in->moved_count; k++)
 		e = load(m, m->in->moved[k], chunk, size, m->w.raw_b,
 			 m->w.moved + k * m->w.capacity, err);
@@ -397,6 +493,14 @@ static void conclude(struct measure *m)
 			o->sibling_flips =
 				fmax(o->sibling_flips,
 				     (double)m->sibling_flips[k] / (double)m->sibling_count[k]);
+	if (m->member_elements) {
+		o->apart = sqrt(m->apart2 / (double)m->member_elements);
+		o->floor = sqrt(m->floor2 / (double)m->member_elements);
+		for (size_t k = 0; k < o->members; k++)
+			o->cluster =
+				fmax(o->cluster, sqrt(m->member2[k] / (double)m->member_elements));
+	}
+	distribution_figures(m->distribution, &o->distribution);
 	for (size_t k = 0; k < m->pair_count; k++) {
 		struct collector *c = &m->collectors[k];
 		struct noise_pair *p = &m->pairs[k];
@@ -405,6 +509,13 @@ static void conclude(struct measure *m)
 		cluster_end(&c->bias);
 		cluster_end(&c->sign);
 		cluster_end(&c->slope);
+		cluster_end(&c->update);
+		cluster_end(&c->update_slope);
+		p->update_bias = c->update.sum / n;
+		p->update_z = cluster_z(&c->update);
+		p->update_slope = c->update2 > 0 ? c->update_slope.sum / c->update2 : 0;
+		p->update_slope_z = cluster_z(&c->update_slope);
+		p->update_share = c->a2 > 0 ? sqrt(c->update2 / c->a2) : 0;
 		p->bias = c->bias.sum / n;
 		p->bias_z = cluster_z(&c->bias);
 		p->sign_bias = c->sign.sum / n;
@@ -430,6 +541,7 @@ static void set_up(struct measure *m)
 	m->cluster = row;
 	if (n / row < CLUSTERS)
 		m->cluster = n / 64 < 1 ? 1 : n / 64 < 64 ? n / 64 : 64;
+	m->out->members = 1 + m->in->other_count + m->in->fellow_count;
 	m->out->limit =
 		threshold(m->in->u > 0x1p-24 ? THRESHOLD_RESIDUAL_COARSE : THRESHOLD_RESIDUAL);
 }
@@ -447,7 +559,8 @@ int noise_measure(const struct noise_input *in, struct noise_pair *pairs, size_t
 	e = window_allocate(&m.w, CHUNK_BYTES / dtype_bytes(in->dtype));
 	if (!e && m.narrow)
 		e = flip_map_init(&m.map, in->extent->size / dtype_bytes(in->dtype), in->columns);
-	if (e || !m.collectors)
+	m.distribution = distribution_new(in->dtype);
+	if (e || !m.collectors || !m.distribution)
 		e = error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
 	for (size_t chunk = 0; !e && chunk < in->plain->chunks.count; chunk++) {
 		e = measure_chunk(&m, chunk, index, err);
@@ -460,6 +573,7 @@ int noise_measure(const struct noise_input *in, struct noise_pair *pairs, size_t
 	if (!e)
 		conclude(&m);
 	flip_map_free(&m.map);
+	distribution_free(m.distribution);
 	free(m.collectors);
 	window_free(&m.w);
 	return e;

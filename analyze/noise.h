@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/distribution.h"
 #include "analyze/metrics.h"
 #include "kernelab/bundle.h"
 #include "kernelab/error.h"
@@ -32,6 +33,9 @@ struct noise_pair {
 	double bias, bias_z;      /* of clip(d/q, ±1); f32 and f64: of d/σ without siblings */
 	double sign_bias, sign_z; /* the same, signed by a */
 	double slope, slope_z;    /* of d on a */
+	/* likewise where A updates the output in place, by that update; 0 where it does not */
+	double update_bias, update_z, update_slope, update_slope_z;
+	double update_share; /* rms of the update in that of a */
 };
 
 struct noise_input {
@@ -47,6 +51,15 @@ struct noise_input {
 	size_t moved_count; /* at least 2 */
 	const struct record_content *others[NOISE_OTHERS];
 	size_t other_count;
+	const struct record_content
+		*fellows[NOISE_OTHERS]; /* the first pair's B of other configs */
+	size_t fellow_count;
+	/*
+	 * A after several launches in a row, NULL: not known. Where that differs from `plain` the
+	 * output is updated in place, by about (chain - plain) / (launches - 1) a launch.
+	 */
+	const struct record_content *chain;
+	uint32_t chain_launches;
 };
 
 /* Figures of an output that all its pairs share. */
@@ -60,6 +73,12 @@ struct noise {
 	const char *place_what; /* "row", …; static storage */
 	uint64_t place_index;   /* first element of that cell */
 	uint64_t elements;
+	struct distribution_figures distribution; /* rule 7, of the first pair */
+	/* rule 8c, of the first pair: rms distances beyond the final rounding */
+	double apart;   /* of B from the mean of A, others and fellows */
+	double cluster; /* greatest of one of these from the mean of the rest */
+	double floor;   /* of σ without siblings */
+	size_t members; /* A, others and fellows */
 };
 
 /*

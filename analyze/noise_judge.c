@@ -10,6 +10,8 @@
 
 #define Z_FREQUENCY 3.09 /* 99.9 %, one-sided */
 #define PLACE_MIN   1024u
+#define SHIFT_MIN   1024u
+#define CLUSTER_MIN 3u
 
 static bool is_narrow(const struct noise_case *c)
 {
@@ -66,6 +68,13 @@ static double bias_part(double mean, double z, double limit)
 	return fabs(z) > threshold(THRESHOLD_BIAS_Z) ? fabs(mean) / limit : 0;
 }
 
+static double update_limit(const struct noise_case *c)
+{
+	double rounding = c->pair->update_share > 0 ? 4 * c->input->u / c->pair->update_share : 0;
+
+	return fmax(threshold(THRESHOLD_SLOPE_UPDATE), rounding);
+}
+
 static struct step ask_bias(const struct noise_case *c)
 {
 	const struct noise_pair *p = c->pair;
@@ -74,13 +83,17 @@ static struct step ask_bias(const struct noise_case *c)
 	double plain = bias_part(p->bias, p->bias_z, limit);
 	double sign = bias_part(p->sign_bias, p->sign_z, limit);
 	double part = bias_part(p->slope, p->slope_z, slope);
-	double most = fmax(plain, fmax(sign, part));
+	double update = bias_part(p->update_bias, p->update_z, limit);
+	double growth = bias_part(p->update_slope, p->update_slope_z, update_limit(c));
+	double most = fmax(fmax(plain, fmax(sign, part)), fmax(update, growth));
 
 	return step_of(most, 1,
-		       most <= 0       ? NULL
-		       : most == part  ? "d grows with a: a scale"
-		       : most == plain ? "d has one sign"
-				       : "d goes away from or towards zero");
+		       most <= 0        ? NULL
+		       : most == growth ? "d grows with the update in place: its scale"
+		       : most == update ? "d goes with or against the update in place"
+		       : most == part   ? "d grows with a: a scale"
+		       : most == plain  ? "d has one sign"
+					: "d goes away from or towards zero");
 }
 
 static struct step ask_place(const struct noise_case *c)
@@ -95,6 +108,29 @@ static struct step ask_place(const struct noise_case *c)
 	if (flips > threshold(THRESHOLD_FLIPS_FLOOR))
 		limit = fmax(limit, threshold(THRESHOLD_PLACE_FLIPS) * flips);
 	return step_of(c->noise->place, limit, c->noise->place_what);
+}
+
+static struct step ask_shift(const struct noise_case *c)
+{
+	const struct distribution_figures *d = &c->noise->distribution;
+
+	if (d->elements < SHIFT_MIN)
+		return (struct step){.note = "fewer than 1024 finite elements"};
+	return step_of(d->distance, threshold(THRESHOLD_SHIFT), NULL);
+}
+
+static struct step ask_cluster(const struct noise_case *c)
+{
+	const struct noise *n = c->noise;
+	double spread = sqrt(n->cluster * n->cluster + n->floor * n->floor);
+
+	if (n->members < CLUSTER_MIN)
+		return (struct step){.note = "fewer than three other results of A and B on these "
+					     "inputs"};
+	return step_of(spread > 0     ? n->apart / spread
+		       : n->apart > 0 ? INFINITY
+				      : 0,
+		       threshold(THRESHOLD_CLUSTER), NULL);
 }
 
 /* ---- sentences ---- */
@@ -125,11 +161,18 @@ static void say_bias(const struct noise_case *c, const struct step *s, struct ou
 {
 	const struct noise_pair *p = c->pair;
 
-	snprintf(o->evidence, sizeof(o->evidence),
-		 "B differs systematically: %s, %.3g times the limit (mean %.3g, away from zero "
-		 "%.3g, slope %.3g; z %.3g, %.3g, %.3g)",
-		 s->note, s->figure, p->bias, p->sign_bias, p->slope, p->bias_z, p->sign_z,
-		 p->slope_z);
+	int length;
+
+	length = snprintf(
+		o->evidence, sizeof(o->evidence),
+		"B differs systematically: %s, %.3g times the limit (mean %.3g, away from zero "
+		"%.3g, slope %.3g; z %.3g, %.3g, %.3g)",
+		s->note, s->figure, p->bias, p->sign_bias, p->slope, p->bias_z, p->sign_z,
+		p->slope_z);
+	if (p->update_share > 0 && (size_t)length < sizeof(o->evidence))
+		snprintf(o->evidence + length, sizeof(o->evidence) - (size_t)length,
+			 "; along the update %.3g, slope on it %.3g, z %.3g, %.3g", p->update_bias,
+			 p->update_slope, p->update_z, p->update_slope_z);
 }
 
 static void say_place(const struct noise_case *c, const struct step *s, struct outcome *o)
@@ -138,6 +181,51 @@ static void say_place(const struct noise_case *c, const struct step *s, struct o
 		 "differences are concentrated: in one %s, from element %" PRIu64
 		 " on, at least %.3g %% of the elements are another number; limit %.3g %%",
 		 c->noise->place_what, c->noise->place_index, 100 * s->figure, 100 * s->limit);
+}
+
+static void say_shift(const struct noise_case *c, struct outcome *o)
+{
+	const struct distribution_figures *d = &c->noise->distribution;
+
+	snprintf(o->evidence, sizeof(o->evidence),
+		 "the values of B are distributed otherwise: Kolmogorov's distance %.3g near %.4g, "
+		 "limit %.3g; medians A %.4g, B %.4g, 1 %% to 99 %% A %.4g to %.4g, B %.4g to %.4g",
+		 d->distance, d->at, threshold(THRESHOLD_SHIFT), d->quantiles[0][2],
+		 d->quantiles[1][2], d->quantiles[0][0], d->quantiles[0][4], d->quantiles[1][0],
+		 d->quantiles[1][4]);
+}
+
+static void say_cluster(const struct noise_case *c, struct outcome *o)
+{
+	const struct noise *n = c->noise;
+
+	snprintf(o->evidence, sizeof(o->evidence),
+		 "B of this config lies outside the %zu other results of A and B on these inputs: "
+		 "rms %.3g from their mean, they at most %.3g from each other's, noise floor %.3g",
+		 n->members, n->apart, n->cluster, n->floor);
+}
+
+static void say(const struct noise_case *c, const struct step *s, struct outcome *o)
+{
+	switch (o->rule) {
+	case RULE_RESIDUAL:
+		say_residual(c, o);
+		break;
+	case RULE_FLIPS:
+		say_flips(c, s, o);
+		break;
+	case RULE_BIAS:
+		say_bias(c, s, o);
+		break;
+	case RULE_SHIFT:
+		say_shift(c, o);
+		break;
+	case RULE_PLACE:
+		say_place(c, s, o);
+		break;
+	default:
+		say_cluster(c, o);
+	}
 }
 
 static void say_small(const struct noise_case *c, const struct metrics *m, struct outcome *o)
@@ -155,7 +243,8 @@ static void say_small(const struct noise_case *c, const struct metrics *m, struc
 void noise_judge(const struct noise_case *c, const struct metrics *m, struct chain *chain,
 		 struct outcome *o)
 {
-	static const enum rule order[] = {RULE_RESIDUAL, RULE_FLIPS, RULE_BIAS, RULE_PLACE};
+	static const enum rule order[] = {RULE_RESIDUAL, RULE_FLIPS, RULE_BIAS,
+					  RULE_SHIFT,    RULE_PLACE, RULE_CLUSTER};
 	struct step *s = chain->steps;
 	bool nondeterministic = o->nondeterministic;
 	struct step later = {.note = "asked on the recorded inputs only"};
@@ -163,7 +252,10 @@ void noise_judge(const struct noise_case *c, const struct metrics *m, struct cha
 	s[RULE_RESIDUAL] = ask_residual(c);
 	s[RULE_FLIPS] = c->plain ? ask_flips(c) : later;
 	s[RULE_BIAS] = c->plain ? ask_bias(c) : later;
+	s[RULE_SHIFT] = c->plain ? ask_shift(c) : later;
 	s[RULE_PLACE] = c->plain ? ask_place(c) : later;
+	s[RULE_CLUSTER] = c->plain ? ask_cluster(c) : later;
+	s[RULE_GROWTH] = (struct step){.note = "asked of families in bucket 2 with three sizes"};
 	s[RULE_OTHERWISE] = (struct step){.note = "an earlier rule fired"};
 	s[RULE_MAGNITUDE] = s[RULE_FREQUENCY] =
 		(struct step){.note = "rules 5 to 8 take its place"};
@@ -173,14 +265,7 @@ void noise_judge(const struct noise_case *c, const struct metrics *m, struct cha
 			continue;
 		o->rule = order[i];
 		o->severity = s[o->rule].figure / s[o->rule].limit;
-		if (o->rule == RULE_RESIDUAL)
-			say_residual(c, o);
-		else if (o->rule == RULE_FLIPS)
-			say_flips(c, &s[RULE_FLIPS], o);
-		else if (o->rule == RULE_BIAS)
-			say_bias(c, &s[RULE_BIAS], o);
-		else
-			say_place(c, &s[RULE_PLACE], o);
+		say(c, &s[o->rule], o);
 		return;
 	}
 	o->bucket = 2;

@@ -172,6 +172,26 @@ static json_t *metrics(struct writer *w, const struct metrics *m)
 	return object;
 }
 
+/* null: no trials measure the noise, or nothing differs. */
+static json_t *distribution(struct writer *w, const struct distribution_figures *d)
+{
+	static const char *const sides[] = {"A", "B"};
+	json_t *object = json_object();
+
+	if (!d->elements) {
+		json_decref(object);
+		return json_null();
+	}
+	put(w, object, "kolmogorov", number(d->distance));
+	for (int s = 0; s < 2; s++) {
+		json_t *list = array_in(w, object, sides[s]);
+
+		for (size_t i = 0; list && i < DISTRIBUTION_QUANTILES; i++)
+			append(w, list, number(d->quantiles[s][i]));
+	}
+	return object;
+}
+
 static json_t *output(struct writer *w, const struct output_verdict *o)
 {
 	json_t *object = json_object();
@@ -183,6 +203,8 @@ static json_t *output(struct writer *w, const struct output_verdict *o)
 	put(w, object, "note", text_or_null(o->note));
 	put_rule(w, object, &o->outcome);
 	put(w, object, "metrics", metrics(w, &o->metrics));
+	put(w, object, "residual", number(o->residual));
+	put(w, object, "distribution", distribution(w, &o->distribution));
 	return object;
 }
 

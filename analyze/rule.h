@@ -23,8 +23,13 @@
 	  "greatest |d| beyond the final rounding, in standard deviations of the measured noise")  \
 	R(FLIPS, "6", "frequency", "share of elements that are another number, its lower bound")   \
 	R(BIAS, "7", "bias", "greatest systematic part of d, in its limits")                       \
+	R(SHIFT, "7d", "distribution",                                                             \
+	  "Kolmogorov's distance of the values of A and B, one step of the type forgiven")         \
 	R(PLACE, "8", "place",                                                                     \
 	  "share of elements that are another number in one row, column or tile, its lower bound") \
+	R(CLUSTER, "8c", "config cluster",                                                         \
+	  "rms distance of B from its other configs and A's, in the greatest among those")         \
+	R(GROWTH, "8g", "growth", "exponent by which the residual grows with a size")              \
 	R(OTHERWISE, "9", "within the measured noise", "greatest residual, in its limits")         \
 	R(MAGNITUDE, "9m", "magnitude, provisional limits",                                        \
 	  "greatest |d|, in provisional allowances")                                               \

@@ -71,6 +71,18 @@
 	T(PLACE_SIBLINGS, "place_siblings", 3, false, "times the same bound among A's configs")    \
 	T(PLACE_FLIPS, "place_flips", 10, false,                                                   \
 	  "times the limit of rule 6 where that exceeds its floor")                                \
+	T(SLOPE_UPDATE, "slope_update", 0x1p-12, false,                                            \
+	  "in place: slope of d on the update; at least 4 u rms(a) / rms(update), which is what "  \
+	  "rounding of the sum leaves of it")                                                      \
+	T(SHIFT, "shift", 0.05, false,                                                             \
+	  "Kolmogorov's distance of the values; as a fine rule it put 61 % of benign runs into 3") \
+	T(CLUSTER, "cluster", 8, false,                                                            \
+	  "times the greatest rms distance of a config from the others, or the noise floor where " \
+	  "that is more")                                                                          \
+	T(GROWTH, "growth", 0.7, false,                                                            \
+	  "exponent of the residual in a size; benign up to 0.47, truncating accumulation 0.8 to " \
+	  "0.9")                                                                                   \
+	T(GROWTH_RESIDUAL, "growth_residual", 4, false, "residual below which growth is noise")    \
 	T(FTZ, "ftz", 0x1p-126, false,                                                             \
 	  "f32 and bf16: where both sides are below the least normal number the difference "       \
 	  "counts as none: one build flushes "                                                     \
