@@ -33,9 +33,10 @@
 	E(cuDeviceGetAttribute, REQUIRED, CALLED)                        \
 	E(cuDeviceTotalMem_v2, REQUIRED, CALLED)                         \
 	E(cuDevicePrimaryCtxRetain, REQUIRED, CALLED)                    \
-	E(cuDevicePrimaryCtxRelease_v2, REQUIRED, CALLED)                \
+	E(cuDevicePrimaryCtxRelease_v2, REQUIRED, WRAPPED)               \
+	E(cuDevicePrimaryCtxReset_v2, OPTIONAL, WRAPPED)                 \
 	E(cuCtxCreate_v2, REQUIRED, CALLED)                              \
-	E(cuCtxDestroy_v2, REQUIRED, CALLED)                             \
+	E(cuCtxDestroy_v2, REQUIRED, WRAPPED)                            \
 	E(cuCtxGetCurrent, REQUIRED, CALLED)                             \
 	E(cuCtxSetCurrent, REQUIRED, CALLED)                             \
 	E(cuCtxPushCurrent_v2, REQUIRED, CALLED)                         \

@@ -40,6 +40,22 @@ API cuDevicePrimaryCtxRelease_v2(CUdevice dev)
 	return CUDA_SUCCESS;
 }
 
+/* Whoever retained it keeps an inactive one. */
+API cuDevicePrimaryCtxReset_v2(CUdevice dev)
+{
+	API_SCOPE(NEED_INIT);
+	struct context *c;
+
+	if (dev)
+		return CUDA_ERROR_INVALID_DEVICE;
+	c = context_primary();
+	if (!c)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	if (c->retained)
+		context_reset_primary(c);
+	return CUDA_SUCCESS;
+}
+
 API cuCtxCreate_v2(CUcontext *pctx, unsigned int flags, CUdevice dev)
 {
 	API_SCOPE(NEED_INIT);

@@ -24,6 +24,7 @@
 	P(cuDeviceTotalMem_v2, "cuDeviceTotalMem", 3020)                                 \
 	P(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", 7000)                    \
 	P(cuDevicePrimaryCtxRelease_v2, "cuDevicePrimaryCtxRelease", 11000)              \
+	P(cuDevicePrimaryCtxReset_v2, "cuDevicePrimaryCtxReset", 11000)                  \
 	P(cuCtxCreate_v2, "cuCtxCreate", 3020)                                           \
 	P(cuCtxDestroy_v2, "cuCtxDestroy", 4000)                                         \
 	P(cuCtxGetCurrent, "cuCtxGetCurrent", 4000)                                      \

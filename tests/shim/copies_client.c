@@ -35,23 +35,6 @@ static void must(CUresult r, const char *what)
 }
 #define MUST(call) must(call, #call)
 
-static void setup(const char *cubin)
-{
-	struct error err;
-	CUmodule module;
-	char *data;
-	size_t size;
-
-	if (driver_open(&d, "libcuda.so.1", &err) < 0 ||
-	    file_read_all(cubin, 1 << 20, &data, &size))
-		exit(3);
-	MUST(d.cuInit(0));
-	MUST(d.cuCtxCreate_v2(&context, 0, 0));
-	MUST(d.cuModuleLoadData(&module, data));
-	free(data);
-	MUST(d.cuModuleGetFunction(&function, module, "cast_bf16"));
-}
-
 /* Different numbers everywhere: no chunk is like another. */
 static void fill(CUdeviceptr to, unsigned number)
 {
@@ -64,6 +47,37 @@ static void fill(CUdeviceptr to, unsigned number)
 		values[i] = (float)(unsigned)(i + 1) * (1.0f + (float)number) * 0.37f;
 	MUST(d.cuMemcpyHtoD_v2(to, values, bytes));
 	free(values);
+}
+
+/* The image and the memory, in the current context. */
+static void prepare(const char *cubin)
+{
+	CUmodule module;
+	char *data;
+	size_t size;
+
+	if (file_read_all(cubin, 1 << 20, &data, &size))
+		exit(3);
+	MUST(d.cuModuleLoadData(&module, data));
+	free(data);
+	MUST(d.cuModuleGetFunction(&function, module, "cast_bf16"));
+	for (int i = 0; i < pair_count; i++) {
+		MUST(d.cuMemAlloc_v2(&pairs[i].from, 4 * (size_t)elements));
+		MUST(d.cuMemAlloc_v2(&pairs[i].to, 2 * (size_t)elements));
+		MUST(d.cuMemsetD8_v2(pairs[i].to, 0, 2 * (size_t)elements));
+		fill(pairs[i].from, (unsigned)i);
+	}
+}
+
+static void setup(const char *cubin)
+{
+	struct error err;
+
+	if (driver_open(&d, "libcuda.so.1", &err) < 0)
+		exit(3);
+	MUST(d.cuInit(0));
+	MUST(d.cuCtxCreate_v2(&context, 0, 0));
+	prepare(cubin);
 }
 
 static void launch(const struct pair *p, CUstream stream)
@@ -121,6 +135,27 @@ static void print_sums(void)
 	free(out);
 }
 
+/* Contexts that come and go, more than the library has places for; resets of the primary one. */
+static void run_contexts(const char *cubin)
+{
+	MUST(d.cuCtxDestroy_v2(context));
+	for (int i = 0; i < 20; i++) {
+		MUST(d.cuCtxCreate_v2(&context, 0, 0));
+		prepare(cubin);
+		run(&(int){-1});
+		print_sums();
+		MUST(d.cuCtxDestroy_v2(context));
+		MUST(d.cuDevicePrimaryCtxRetain(&context, 0));
+		MUST(d.cuCtxSetCurrent(context));
+		prepare(cubin);
+		run(&(int){-1});
+		print_sums();
+		MUST(i % 2 ? d.cuDevicePrimaryCtxReset_v2(0) : d.cuDevicePrimaryCtxRelease_v2(0));
+		if (i % 2)
+			d.cuDevicePrimaryCtxRelease_v2(0);
+	}
+}
+
 static void print_size(void)
 {
 	_cleanup_free_ char *status = NULL;
@@ -146,18 +181,14 @@ int main(int argc, char **argv)
 		return 2;
 	rounds += !strcmp(mode, "twice") || !strcmp(mode, "threads-twice");
 	setup(argv[1]);
-	for (int i = 0; i < pair_count; i++) {
-		MUST(d.cuMemAlloc_v2(&pairs[i].from, 4 * (size_t)elements));
-		MUST(d.cuMemAlloc_v2(&pairs[i].to, 2 * (size_t)elements));
-		MUST(d.cuMemsetD8_v2(pairs[i].to, 0, 2 * (size_t)elements));
-		fill(pairs[i].from, (unsigned)i);
-	}
 	if (!strncmp(mode, "threads", 7))
 		run_threads();
 	else
 		run(&(int){-1});
 	if (!strcmp(mode, "context-goes"))
 		MUST(d.cuCtxDestroy_v2(context));
+	else if (!strcmp(mode, "contexts"))
+		run_contexts(argv[1]);
 	else
 		print_sums();
 	print_size();

@@ -151,6 +151,9 @@ def check(top):
     gone = whole(run("context goes", "context-goes", 16, 100000), 16)
     if gone.dump() != many.dump():
         fail("context goes", "\n".join(gone.dump()))
+    contexts = whole(run("contexts", "contexts", 2, 100000), 2 + 20 * 2 * 2)
+    if len(set(contexts.out.splitlines())) != 2:
+        fail("contexts", contexts.out)
     # What the device's hash knows is not copied again, and is what the hash says.
     off = whole(run("no hash", "twice", 6, 200000, HASH="off"), 12)
     twice = whole(run("twice", "twice", 6, 200000), 12)
