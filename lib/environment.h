@@ -34,6 +34,8 @@
 	V(DEVICE, "KERNELAB_DEVICE", "kernelab capture: auto, gpu or soft")                       \
 	V(FRESH_CACHE, "KERNELAB_FRESH_CACHE", "kernelab capture: 1: as --fresh-cache")           \
 	V(NO_GLUE, "KERNELAB_NO_GLUE", "1: as --no-glue; the glue itself heeds it too")           \
+	V(PIN_WINNERS, "KERNELAB_PIN_WINNERS",                                                    \
+	  "folder of a capture whose winners triton.autotune is to take; needs the Python glue")  \
 	V(MAX_REGION, "KERNELAB_MAX_REGION",                                                      \
 	  "bytes; memory of a launch that is larger is recorded without contents, default 4 GiB") \
 	V(EXTENTS, "KERNELAB_EXTENTS",                                                            \

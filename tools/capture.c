@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -240,6 +241,32 @@ static int set_settings(const struct capture_options *o, const char *output, str
 
 /* ---- checks ---- */
 
+/* The glue looks for DIR/glue/autotune.*.jsonl, from whatever folder the program goes to. */
+static int set_pin(const struct capture_options *o, struct error *err)
+{
+	const char *given = o->text[ENVIRONMENT_PIN_WINNERS];
+	_cleanup_free_ char *pattern = text_format("%s/glue/autotune.*.jsonl", given);
+	_cleanup_free_ char *absolute = realpath(given, NULL);
+	glob_t found;
+	int missing;
+
+	if (!absolute || !pattern)
+		return error_set(err, errno, ERROR_NO_OFFSET, "--pin-winners %s: %s", given,
+				 strerror(errno));
+	if (o->no_glue)
+		return error_set(
+			err, EINVAL, ERROR_NO_OFFSET,
+			"--pin-winners works by the Python glue, which --no-glue leaves out");
+	missing = glob(pattern, 0, NULL, &found);
+	if (!missing)
+		globfree(&found);
+	if (missing)
+		return error_set(err, ENOENT, ERROR_NO_OFFSET,
+				 "--pin-winners %s: no winners were noted there (%s)", given,
+				 pattern);
+	return set_variable(ENVIRONMENT_PIN_WINNERS, absolute, err);
+}
+
 static int ignore_answer(const char *fact, const char *value, void *data)
 {
 	return 0;
@@ -250,6 +277,8 @@ static int check(const struct capture_options *o, struct error *err)
 {
 	int r = set_selection(o, err);
 
+	if (r >= 0 && o->text[ENVIRONMENT_PIN_WINNERS])
+		r = set_pin(o, err);
 	if (r >= 0 && o->text[ENVIRONMENT_CONTEXT])
 		r = context_file_read(o->text[ENVIRONMENT_CONTEXT], ignore_answer, NULL, err);
 	return r;

@@ -86,6 +86,8 @@ enum options_outcome capture_options_parse(struct capture_options *o, const stru
 		     "host memory that recording takes at most for its buffers (default 1G)"),
 		TEXT(RANKS, "ranks", "LIST",
 		     "ranks to record contents of, as 0,2-3; others as with --no-data"),
+		TEXT(PIN_WINNERS, "pin-winners", "DIR",
+		     "triton.autotune takes the winners that the capture in DIR noted"),
 		TEXT(CONFIG, "config", "FILE", "JSON object with long option names as keys"),
 		TEXT(CONTEXT, "context", "FILE",
 		     "answers about the model (kernelab context --template)"),

@@ -67,6 +67,11 @@ static void print_winner(FILE *f, const json_t *event)
 
 		fprintf(f, "%s %s", i ? "," : "", text ? text : "?");
 	}
+	if (json_object_get(event, "measured")) {
+		fputs(" (pinned; the fastest was ", f);
+		print_config(f, json_object_get(event, "measured"));
+		fputc(')', f);
+	}
 	fputc('\n', f);
 }
 

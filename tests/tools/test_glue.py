@@ -86,6 +86,22 @@ def check_children(python, top):
     expect(images(suite(out)["scale_k"])[0]["constexprs"] == {"BLOCK": 128, "ACT": "clamp"}, "a worker's note")
 
 
+def check_pin(python, top):
+    """Another run of check_notes's program, in which another config is the fastest."""
+    first, pinned = os.path.join(top, "first"), os.path.join(top, "pinned")
+    for out, options, wanted in ((first, (), "winner: ROWS=1 num_ctas=1 num_stages=3 num_warps=1 for"),
+                                 (pinned, ("--pin-winners", os.path.join(top, "out")),
+                                  "winner: ROWS=4 num_ctas=1 num_stages=3 num_warps=1 for 50, torch.float32, torch.float32 "
+                                  "(pinned; the fastest was ROWS=1 num_ctas=1 num_stages=3 num_warps=1)")):
+        done = capture(python, out, "jit_program.py", *options, SOFT_TRITON_FIRST="1")
+        expect(done.stdout == "20.5 700.5 2475.0 35025.0\n", f"{options}: {done.stdout!r}")
+        shown = subprocess.run([kernelab, "show", out], capture_output=True, text=True).stdout
+        expect(wanted in shown, f"{options}: no {wanted!r} in\n{shown}")
+        expect({i["constexprs"]["ROWS"] for i in images(suite(out)["row_sum_k"])} == {1, 2, 4}, "all are tried")
+        seen = {i["constexprs"]["ROWS"]: sum(c["seen"] for c in i["classes"]) for i in images(suite(out)["row_sum_k"])}
+        expect(seen == {1: 4, 2: 3, 4: 3} if not options else seen == {1: 3, 2: 3, 4: 4}, f"{options}: launches {seen}")
+
+
 def replay(a, b, result):
     """The verdict, and the facts of side B."""
     done = subprocess.run([kernelab, "diff", a, "--b", b, "-o", result, "--device", "soft", "--json", result + ".json"],
@@ -148,6 +164,7 @@ for test_python in pythons:
         check_notes(test_python, folder)
         check_without(test_python, folder)
         check_children(test_python, folder)
+        check_pin(test_python, folder)
         check_frontend(test_python, folder, another)
         check_pairs(test_python, folder)
 if not versions:

@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""One line for each set of configs that an autotuner tries, and for each winner: DIR/glue/autotune.<pid>.jsonl."""
+"""One line for each set of configs that an autotuner tries, and for each winner: DIR/glue/autotune.<pid>.jsonl.
+
+With KERNELAB_PIN_WINNERS=DIR the winners are those that an earlier capture noted in DIR, where they can run.
+"""
 import atexit
 import functools
+import glob
 import json
+import math
 import os
+import sys
 import threading
 
 from kernelab_glue import compilations, folder
@@ -41,6 +47,60 @@ def tuner_place(tuner):
             "line": function.__code__.co_firstlineno}
 
 
+def key_of(key):
+    return [str(part) for part in key]
+
+
+def read_pins(folder_of_capture):
+    """{(kernel, file name, key): config}; the first noted, where processes differ."""
+    pins = {}
+    for path in sorted(glob.glob(os.path.join(folder_of_capture, "glue", "autotune.*.jsonl"))):
+        with open(path, encoding="utf-8") as f:
+            for line in f:
+                event = json.loads(line)
+                if event.get("event") == "winner":
+                    place = (event["kernel"], os.path.basename(event["file"]), tuple(event["key"]))
+                    pins.setdefault(place, event["config"])
+    return pins
+
+
+@functools.lru_cache(None)
+def pins():
+    given = os.environ.get("KERNELAB_PIN_WINNERS")
+    return guarded(read_pins)(given) or {} if given else {}
+
+
+class PinnedCache(dict):
+    """Stands for Autotuner.cache: key to winning config. All configs are tried as ever; only the choice is another's."""
+
+    def __init__(self, tuner, known):
+        super().__init__(known)
+        self.tuner, self.measured = tuner, {}
+
+    def __setitem__(self, key, config):
+        pinned = guarded(self.pinned)(key, sys._getframe(1).f_locals.get("timings"))
+        if pinned is not None:
+            self.measured[key] = config
+        super().__setitem__(key, config if pinned is None else pinned)
+
+    def pinned(self, key, timings):
+        """The earlier winner, if it is one of the configs tried and did not fail."""
+        place = tuner_place(self.tuner)
+        wanted = pins().get((place["kernel"], os.path.basename(place["file"]), tuple(key_of(key))))
+        for config in self.tuner.configs if wanted else ():
+            if config_of(config) == wanted:
+                took = timings.get(config) if isinstance(timings, dict) else None
+                took = took[0] if isinstance(took, (list, tuple)) else took
+                return config if took is None or math.isfinite(took) else None
+        return None
+
+
+@guarded
+def pin(tuner):
+    if pins() and not isinstance(tuner.cache, PinnedCache):
+        tuner.cache = PinnedCache(tuner, tuner.cache)
+
+
 @guarded
 def note_configs(tuner, pruned):
     kept = {id(config) for config in pruned}
@@ -61,8 +121,11 @@ def note_winners():
                 if key in told:
                     continue
                 told.add(key)
-                write_event({"event": "winner", **tuner_place(tuner), "key": [str(part) for part in key],
-                             "config": config_of(config)})
+                event = {"event": "winner", **tuner_place(tuner), "key": key_of(key), "config": config_of(config)}
+                measured = getattr(tuner.cache, "measured", {}).get(key)
+                if measured is not None:
+                    event["measured"] = config_of(measured)  # the config is pinned; this one was the fastest
+                write_event(event)
 
 
 def attach(module):
@@ -72,6 +135,7 @@ def attach(module):
     def prune_configs(self, *args, **kwargs):
         note_winners()
         pruned = original(self, *args, **kwargs)
+        pin(self)
         note_configs(self, pruned)
         return pruned
 
