@@ -164,6 +164,35 @@ static int note_untested(struct family_verdict *f)
 	return e;
 }
 
+static bool known(const char *text)
+{
+	return text && *text;
+}
+
+/* What the Python glue's hashes say of configs whose IR differs: only where all of them have both.
+ */
+static const char *python_of(const struct family_verdict *f, size_t changed)
+{
+	size_t same = 0, other = 0;
+
+	for (size_t i = 0; i < f->config_count; i++) {
+		const struct record_config *c = f->configs[i].record;
+
+		if (c->pairing != PAIRING_SOURCE_CHANGED || !known(c->a_python) ||
+		    !known(c->b_python))
+			continue;
+		if (strcmp(c->a_python, c->b_python) != 0)
+			other++;
+		else
+			same++;
+	}
+	if (same == changed)
+		return ": the Python source is the same, so the compiler's frontend made other IR";
+	if (other == changed)
+		return ": the Python source itself is another";
+	return "";
+}
+
 static int note_circumstances(struct family_verdict *f)
 {
 	size_t changed = 0, nondeterministic = 0;
@@ -174,10 +203,10 @@ static int note_circumstances(struct family_verdict *f)
 		nondeterministic += f->configs[i].outcome.nondeterministic;
 	}
 	if (changed == f->config_count && changed)
-		e = family_note(f, "source differs between A and B");
+		e = family_note(f, "source differs between A and B%s", python_of(f, changed));
 	else if (changed)
-		e = family_note(f, "source differs between A and B in %zu of %zu configs", changed,
-				f->config_count);
+		e = family_note(f, "source differs between A and B in %zu of %zu configs%s",
+				changed, f->config_count, python_of(f, changed));
 	if (!e && nondeterministic)
 		e = family_note(f,
 				"nondeterministic: A itself varies from run to run in %zu of %zu "

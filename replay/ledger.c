@@ -549,10 +549,12 @@ static int put_config(struct ledger *r, size_t i)
 	if (p->a) {
 		c.a_image = p->a->image->id;
 		c.a_ptxas = p->a->image->ptxas;
+		c.a_python = p->a->note ? p->a->note->python_hash : NULL;
 	}
 	if (p->b) {
 		c.b_image = p->b->image->id;
 		c.b_ptxas = p->b->image->ptxas;
+		c.b_python = p->b->note ? p->b->note->python_hash : NULL;
 	}
 	if (p->a && p->b) {
 		c.same_code = !hash_is_zero(p->a->code_hash) &&

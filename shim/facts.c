@@ -99,14 +99,16 @@ static bool begins(const char *text, const char *prefix)
 /* name: up to '='. Only what decides which kernels come about or where they run. */
 static bool environment_wanted(const char *name, size_t size)
 {
-	static const char *const prefixes[] = {"TRITON_", "TORCHINDUCTOR_", "TORCH_COMPILE",
-					       "TORCH_LOGS", "KERNELAB_"};
-	static const char *const names[] = {"CUDA_VISIBLE_DEVICES", "CUDA_MODULE_LOADING",
-					    "CUDA_LAUNCH_BLOCKING", "CUBLAS_WORKSPACE_CONFIG",
-					    "NVIDIA_TF32_OVERRIDE", "RANK",
-					    "LOCAL_RANK",           "WORLD_SIZE",
-					    "SLURM_PROCID",         "SLURM_NTASKS",
-					    "SLURM_JOB_ID"};
+	static const char *const prefixes[] = {"TRITON_",       "TORCHINDUCTOR_", "TORCHDYNAMO_",
+					       "TORCH_COMPILE", "TORCH_LOGS",     "KERNELAB_"};
+	static const char *const names[] = {
+		"CUDA_VISIBLE_DEVICES", "CUDA_MODULE_LOADING", "CUDA_LAUNCH_BLOCKING",
+		"CUBLAS_WORKSPACE_CONFIG", "NVIDIA_TF32_OVERRIDE",
+		"TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
+		/* those that Triton's cache key has besides TRITON_… */
+		"DISABLE_LLVM_OPT", "DISABLE_PTXAS_OPT", "DISABLE_MMA_V3", "DISABLE_MMA_V5",
+		"PTXAS_OPTIONS", "LLVM_PASS_PLUGIN_PATH", "CUDA_DEVICE_ORDER", "RANK", "LOCAL_RANK",
+		"WORLD_SIZE", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_JOB_ID"};
 	static const char *const secrets[] = {"TOKEN",   "SECRET",     "PASSW", "CREDENTIAL",
 					      "API_KEY", "ACCESS_KEY", "REDIS", "AUTH"};
 	char text[128];

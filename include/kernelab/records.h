@@ -348,7 +348,9 @@ const char *trial_status_name(uint32_t v);
 	F(10, BOOL, same_code, "machine code (.text) of A and B is equal") \
 	F(11, BOOL, same_ptx, "canonical PTX of A and B is equal")         \
 	F(12, STR, a_ptxas, "IMAGE.ptxas of A")                            \
-	F(13, STR, b_ptxas, "IMAGE.ptxas of B")
+	F(13, STR, b_ptxas, "IMAGE.ptxas of B")                            \
+	F(14, STR, a_python, "SHA-256 of A's Python source, as noted")     \
+	F(15, STR, b_python, "SHA-256 of B's")
 
 #define RECORD_CASE(F, A)                                                                \
 	F(1, U32, number, "from 0, unique in the result")                                \

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Version, distribution and commit of Triton, from files beside its loaded library: test_versions.py BUILD_DIR FOLDER"""
+"""Version, distribution and commit of Triton, from files beside its loaded library; the environment, without secrets.
+
+test_versions.py BUILD_DIR FOLDER
+"""
 import json
 import os
 import shutil
@@ -45,8 +48,13 @@ def facts(top, folder):
     program = os.path.join(top, "program.py")
     write(program, PROGRAM.format(here=os.path.dirname(os.path.abspath(__file__))))
     done = tool.run([tool.kernelab, "capture", "-o", out, "--device", "soft", "--no-glue", "--", sys.executable, program,
-                     os.path.join(folder, "_C/libtriton.so"), sys.argv[2]], 0)
+                     os.path.join(folder, "_C/libtriton.so"), sys.argv[2]], 0, DISABLE_LLVM_OPT="1", TRITON_HOME=top,
+                    TRITON_API_KEY="hush-hush", TORCHINDUCTOR_REDIS_URL="hush-hush", HF_TOKEN="hush-hush", UNRELATED="x")
     tool.expect(done.stdout == "499500.0\n", done.stdout)
+    with open(next(os.path.join(out, name) for name in os.listdir(out) if name.endswith(".klab")), "rb") as f:
+        everything = f.read()
+    tool.expect(b"env.DISABLE_LLVM_OPT" in everything and b"env.TRITON_HOME" in everything, "variables that matter")
+    tool.expect(b"hush-hush" not in everything and b"UNRELATED" not in everything, "a secret, or what is none of ours")
     suite = json.loads(tool.run([tool.kernelab, "ls", "--json", out], 0).stdout)
     return {fact["name"]: (fact["value"], fact["how"]) for fact in suite["bundles"][0]["facts"]}
 

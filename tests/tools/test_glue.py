@@ -150,6 +150,8 @@ def check_pairs(python, top):
                    if c["pairing"] != "B only"]
         expect(len(grouped) == 3 and {c["pairing"] for c in grouped} == wanted,
                f"GROUP {options}: {[(c['pairing'], c['options'], c['evidence']) for c in grouped]}")
+        notes = " ".join(note for f in found["families"] for note in f["notes"])
+        expect(("the Python source itself is another" in notes) == (not options), f"{options}: {notes}")
 
 
 pythons = os.environ.get("KERNELAB_TEST_PYTHON", sys.executable).split(":")
