@@ -122,7 +122,7 @@ static void threads_share_turns(void **state)
 		{"KERNELAB_START_AFTER=300", "KERNELAB_STOP_AFTER=500", "KERNELAB_PER_CLASS=2",
 		 NULL},
 		{"KERNELAB_MAX_LAUNCHES=9", "KERNELAB_PER_CLASS=30", NULL},
-		{"KERNELAB_MAX_BYTES=1", NULL},
+		{"KERNELAB_MAX_BYTES=1", "KERNELAB_PER_CLASS=30", NULL},
 	};
 	static const char *const words[] = {"SKIP_LAUNCHES", "START_AFTER", "MAX_LAUNCHES",
 					    "MAX_BYTES"};
