@@ -12,6 +12,7 @@
 #include "lib/base.h"
 #include "lib/environment.h"
 #include "shim/benchmarks.h"
+#include "shim/bypass.h"
 #include "shim/hooks.h"
 #include "shim/recorder.h"
 #include "shim/versions.h"
@@ -262,6 +263,7 @@ int facts_write_start(struct bundle_writer *w, const struct selection *settings)
 
 int facts_write_end(struct bundle_writer *w)
 {
+	_cleanup_free_ char *past = bypass_libraries();
 	char text[32];
 	int r = 0;
 
@@ -272,6 +274,10 @@ int facts_write_end(struct bundle_writer *w)
 		r = facts_put(w, "capture.resolved_by_name", text,
 			      "cuGetProcAddress answers that no exported symbol has");
 	}
+	if (r >= 0 && past)
+		r = facts_put(w, "capture.unseen_callers", past,
+			      "their references are bound to the driver itself (RTLD_DEEPBIND): "
+			      "what they load and launch is not in here");
 	return r;
 }
 

@@ -41,7 +41,7 @@ static bool find_driver(void)
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	void *library;
 
-	if (!real_dlsym())
+	if (!real_dlsym() || !real_dl_loaded("libcuda.so"))
 		return false;
 	library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
 	if (!library)

@@ -105,6 +105,21 @@ SHIM_BOOTSTRAP static void *library_function(const char *library, const char *na
 	return NULL;
 }
 
+SHIM_BOOTSTRAP bool real_dl_loaded(const char *prefix)
+{
+	for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next) {
+		const char *name = file_name(map->l_name), *p = prefix;
+
+		while (*p && *p == *name) {
+			p++;
+			name++;
+		}
+		if (!*p)
+			return true;
+	}
+	return false;
+}
+
 SHIM_BOOTSTRAP static void *find(const char *name)
 {
 	void *f = library_function("libc.so.6", name);

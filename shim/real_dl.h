@@ -3,6 +3,8 @@
 #ifndef SHIM_REAL_DL_H
 #define SHIM_REAL_DL_H
 
+#include <stdbool.h>
+
 typedef void *real_dlsym_function(void *handle, const char *name);
 typedef void *real_dlvsym_function(void *handle, const char *name, const char *version);
 
@@ -14,5 +16,9 @@ typedef void *real_dlvsym_function(void *handle, const char *name, const char *v
  */
 real_dlsym_function *real_dlsym(void);
 real_dlvsym_function *real_dlvsym(void);
+
+/* Whether an object is loaded whose file name begins so. dlopen with RTLD_NOLOAD would look for
+ * the file. */
+bool real_dl_loaded(const char *prefix);
 
 #endif

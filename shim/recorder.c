@@ -13,6 +13,7 @@
 #include "lib/base.h"
 #include "lib/environment.h"
 #include "shim/budget.h"
+#include "shim/bypass.h"
 #include "shim/contents.h"
 #include "shim/extents.h"
 #include "shim/facts.h"
@@ -357,11 +358,35 @@ static void write_end(bool clean)
 	bundle_put_end(writer, &end);
 }
 
+/* There is no bundle to say it in. */
+static void tell_unseen(void)
+{
+	_cleanup_free_ char *past = recorder_wanted() ? bypass_libraries() : NULL;
+	char line[700];
+	int n;
+
+	if (!past)
+		return;
+	n = snprintf(
+		line, sizeof(line),
+		"kernelab: nothing of process %ld is recorded: bound to the driver itself, past "
+		"kernelab (RTLD_DEEPBIND): %s\n",
+		(long)getpid(), past);
+	if (n > 0 &&
+	    write(STDERR_FILENO, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1) < 0)
+		return;
+}
+
 /* Runs when the process exits. The driver may be down already: no call of it from here. */
 __attribute__((destructor)) static void end_recording(void)
 {
 	enum state s = atomic_load(&state);
 
+	if (s == STATE_UNKNOWN || s == STATE_WAITING) {
+		shim_depth++;
+		tell_unseen();
+		shim_depth--;
+	}
 	if ((s != STATE_OPEN && s != STATE_FAILED) || !writer)
 		return;
 	shim_depth++;

@@ -86,7 +86,7 @@ static int add_selection(struct head *h, const struct bundle *b)
 		"env.KERNELAB_MAX_LAUNCHES",  "env.KERNELAB_MAX_BYTES",
 		"env.KERNELAB_RANKS",         "env.KERNELAB_MAX_REGION",
 		"env.KERNELAB_PER_CLASS",     "capture.rank",
-		"capture.compile_benchmarks",
+		"capture.compile_benchmarks", "capture.unseen_callers",
 	};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(shown); i++) {
