@@ -17,7 +17,10 @@ if "__asan" in subprocess.run(["nm", "-D", shim], capture_output=True, text=True
 ENV = {k: v for k, v in os.environ.items() if not k.startswith(("KERNELAB_", "TRITON_", "LD_"))}
 problems = []
 
-# name: (mode, environment, what `kernelab ls` or standard error must say, or None)
+# Waits that a test can wait for.
+SHORT = {"KERNELAB_WAIT_BEFORE": "0.3s", "KERNELAB_WAIT_AFTER": "0.3s"}
+
+# name: (mode, environment, what `kernelab ls`, `show --launch 1` or standard error must say, or None)
 CASES = {
     "plain": ("plain", {}, None),
     "launch fails": ("launch-fails", {}, None),
@@ -40,6 +43,19 @@ CASES = {
     "no address range": ("plain", {"KERNELAB_SOFTGPU_FAULT": "cuMemGetAddressRange_v2:1+:1"}, None),
     "no stream state": ("plain", {"KERNELAB_SOFTGPU_FAULT": "cuStreamIsCapturing:1+:1"}, "5 launches without contents"),
     "stream never idle": ("plain", {"KERNELAB_SOFTGPU_FAULT": "cuStreamQuery:1+:1"}, "5 launches without contents"),
+    "work before never ends": ("plain", {"KERNELAB_SOFTGPU_FAULT": "cuStreamQuery:1+:600", **SHORT},
+                               "work before it ran longer than 0.3 seconds"),
+    "a variant never ends": ("plain", {"KERNELAB_SOFTGPU_FAULT": "cuStreamQuery:2+:600", **SHORT},
+                             "its variant ran longer than 0.3 seconds"),
+    "a variant stalls": ("plain", {"KERNELAB_SOFTGPU_FAULT": "cuLaunchKernel:1:stall:0.5", **SHORT}, "extents: measured"),
+    "a variant's image stalls": ("plain", {"KERNELAB_SOFTGPU_FAULT": "cuModuleLoadDataEx:1:stall:0.5", **SHORT},
+                                 "extents: measured"),
+    "a variant's image fails": ("plain", {"KERNELAB_SOFTGPU_FAULT": "cuModuleLoadDataEx:1:218", **SHORT},
+                                "not measured: .*CUDA_ERROR_INVALID_PTX"),
+    "no memory for bitmaps": ("plain", {"KERNELAB_SOFTGPU_FAULT": "cuMemAlloc_v2:3+:2"},
+                              "not measured: device memory for bitmaps"),
+    "bitmaps are not cleared": ("plain", {"KERNELAB_SOFTGPU_FAULT": "cuMemsetD8Async:1+:2"},
+                                "not measured: the table of regions"),
     "driver before 12.4": ("plain", {"old": "1"}, "5 launches without contents"),
 }
 
@@ -100,6 +116,7 @@ def check(top, number, name):
         if shown.returncode:
             found.append(f"ls: {shown.returncode} {shown.stderr}")
         said += shown.stdout
+        said += subprocess.run([kernelab, "show", "--launch", "1", bundle], capture_output=True, text=True).stdout
         if "cast_bf16" not in shown.stdout:
             found.append(f"ls does not show the kernel: {shown.stdout}")
     if re.search("launches without contents,", said) and not re.search("recorded launch(es)? without contents: ", said):
