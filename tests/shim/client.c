@@ -261,6 +261,52 @@ static void fatbin(void)
 	CHECK(d.cuLibraryUnload(library));
 }
 
+/* Everything that changes how a kernel runs. */
+static void attributes(void)
+{
+	CUdeviceptr scratch = 0;
+	int n = 5;
+	void *params[] = {&x, &y, &n, &scratch, &scratch};
+	CUlaunchAttribute list[] = {
+		{.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, .value.clusterDim = {2, 1, 1}},
+		{.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+		 .value.programmaticStreamSerializationAllowed = 1},
+	};
+	CUlaunchConfig config = {.gridDimX = 4,
+				 .gridDimY = 1,
+				 .gridDimZ = 1,
+				 .blockDimX = 128,
+				 .blockDimY = 1,
+				 .blockDimZ = 1,
+				 .sharedMemBytes = 65536,
+				 .attrs = list,
+				 .numAttrs = ARRAY_LENGTH(list)};
+
+	CHECK(d.cuLaunchKernelEx(&config, function, params, NULL));
+}
+
+/* A module goes and another image comes; the fake's allocator gives it the same handle. */
+static void reloaded(const char *image)
+{
+	CUmodule first, second;
+	char *data;
+	size_t size;
+
+	if (file_read_all(image, 1 << 20, &data, &size))
+		exit(3);
+	CHECK(d.cuModuleLoadData(&first, data));
+	CHECK(d.cuModuleGetFunction(&function, first, "softmax_k"));
+	CHECK(launch(1, x, y, 5));
+	CHECK(d.cuModuleUnload(first));
+	data[15] = 1; /* padding in the header: another image */
+	CHECK(d.cuModuleLoadData(&second, data));
+	if (second != first)
+		exit(6);
+	CHECK(d.cuModuleGetFunction(&function, second, "softmax_k"));
+	CHECK(launch(1, x, y, 5));
+	free(data);
+}
+
 static void cooperative(void)
 {
 	CUdeviceptr scratch = 0;
@@ -372,6 +418,10 @@ int main(int argc, char **argv)
 		fatbin();
 	else if (!strcmp(mode, "cooperative"))
 		cooperative();
+	else if (!strcmp(mode, "attributes"))
+		attributes();
+	else if (!strcmp(mode, "reloaded"))
+		reloaded(argv[2]);
 	else if (!strcmp(mode, "path"))
 		CHECK(launch(1, x, y, 5));
 	else if (!strcmp(mode, "middle"))

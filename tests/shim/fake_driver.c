@@ -26,6 +26,21 @@ struct CUfunc_st {
 	char name[64];
 };
 
+/* At the end of the process the driver may be down before the shim's destructor runs. */
+static int down;
+
+static void go_down(void)
+{
+	down = 1;
+}
+
+/* A call after that is what the shim must never make. */
+static void still_up(void)
+{
+	if (down)
+		abort();
+}
+
 static int flag(const char *name)
 {
 	const char *v = getenv(name);
@@ -93,6 +108,8 @@ EXPORT void *fake_asked_itself;
 
 EXPORT CUresult CUDAAPI cuInit(unsigned flags)
 {
+	if (!fake_asked_itself)
+		atexit(go_down);
 	fake_asked_itself = own("cuLaunchKernel");
 	return CUDA_SUCCESS;
 }
@@ -101,12 +118,14 @@ EXPORT CUresult CUDAAPI cuInit(unsigned flags)
 
 EXPORT CUresult CUDAAPI cuDriverGetVersion(int *version)
 {
+	still_up();
 	*version = 13000;
 	return CUDA_SUCCESS;
 }
 
 EXPORT CUresult CUDAAPI cuDeviceGetName(char *name, int size, CUdevice device)
 {
+	still_up();
 	snprintf(name, (size_t)size, "fake");
 	return CUDA_SUCCESS;
 }
@@ -125,12 +144,14 @@ EXPORT CUresult CUDAAPI cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
 
 EXPORT CUresult CUDAAPI cuCtxGetCurrent(CUcontext *context)
 {
+	still_up();
 	*context = (CUcontext)0x1234;
 	return CUDA_SUCCESS;
 }
 
 EXPORT CUresult CUDAAPI cuCtxGetDevice(CUdevice *device)
 {
+	still_up();
 	*device = 0;
 	return CUDA_SUCCESS;
 }
@@ -159,6 +180,7 @@ static void one_piece(CUdeviceptr *base, size_t *size, CUdeviceptr address)
 EXPORT CUresult CUDAAPI cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size,
 						CUdeviceptr address)
 {
+	still_up();
 	for (unsigned i = 0; i < allocation_count; i++)
 		if (address - (CUdeviceptr)allocations[i].base < allocations[i].size) {
 			*base = (CUdeviceptr)allocations[i].base;
@@ -191,6 +213,7 @@ EXPORT CUresult CUDAAPI cuPointerGetAttribute(void *data, CUpointer_attribute wh
 
 static CUresult copy(void *to, const void *from, size_t size)
 {
+	still_up();
 	if (flag("FAKE_COPY_FAILS"))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (fake_capturing) /* a copy in stream capture is what the shim must never do */
@@ -207,12 +230,14 @@ EXPORT CUresult CUDAAPI cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t 
 
 EXPORT CUresult CUDAAPI cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
 {
+	still_up();
 	*status = fake_capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
 	return CUDA_SUCCESS;
 }
 
 EXPORT CUresult CUDAAPI cuStreamQuery(CUstream stream)
 {
+	still_up();
 	if (fake_capturing)
 		abort();
 	return CUDA_SUCCESS;
@@ -264,15 +289,19 @@ EXPORT CUresult CUDAAPI cuModuleGetFunction(CUfunction *function, CUmodule modul
 
 EXPORT CUresult CUDAAPI cuFuncGetName(const char **name, CUfunction function)
 {
+	still_up();
 	*name = function->name;
 	return is_kernel(function) ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
 }
 
 EXPORT CUresult CUDAAPI cuFuncGetAttribute(int *value, CUfunction_attribute which, CUfunction f)
 {
+	still_up();
 	if (is_kernel(f))
 		abort(); /* as a driver that takes it for what it is not */
-	*value = which == CU_FUNC_ATTRIBUTE_NUM_REGS ? 32 : 0;
+	*value = which == CU_FUNC_ATTRIBUTE_NUM_REGS                        ? 32
+		 : which == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ? 98304
+									    : 0;
 	return CUDA_SUCCESS;
 }
 
@@ -372,6 +401,7 @@ EXPORT CUresult CUDAAPI cuFuncGetParamInfo(CUfunction f, size_t index, size_t *o
 					{328, 8}, {336, 8},   {344, 8}, {352, 8}};
 	int is_tma = !strcmp(f->name, "tma_k");
 
+	still_up();
 	if (is_kernel(f))
 		abort();
 	if (args_of(f))

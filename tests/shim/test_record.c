@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "drv/entries.h"
 #include "lib/base.h"
 #include "tests/shim/cmocka_all.h"
 #include "tests/shim/run_client.h"
@@ -409,6 +410,39 @@ static void cooperative_launch(void **state)
 	assert_int_equal(l->attributes.items[0].id, 2 /* cooperative */);
 }
 
+static void launch_attributes(void **state)
+{
+	const struct record_launch *l;
+	uint32_t cluster[3];
+
+	client_run(&run, "attributes", "softmax_k", NULL);
+	l = &only_bundle()->launches.items[0];
+	assert_int_equal(l->shared_bytes, 65536);
+	assert_int_equal(l->attributes.count, 2);
+	assert_int_equal(l->attributes.items[0].id, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+	memset(cluster, 0, sizeof(cluster));
+	memcpy(cluster, l->attributes.items[0].value.data, l->attributes.items[0].value.size);
+	assert_int_equal(cluster[0], 2);
+	assert_int_equal(cluster[1], 1);
+	assert_int_equal(l->attributes.items[1].id,
+			 CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
+	assert_int_equal(((const char *)l->attributes.items[1].value.data)[0], 1);
+	/* What cuFuncSetAttribute has set belongs to the kernel. */
+	assert_int_equal(run.bundles[0]->kernels.items[0].max_dynamic_shared_bytes, 98304);
+}
+
+static void handle_comes_back_with_another_image(void **state)
+{
+	static const char *const all[] = {"KERNELAB_ORIGIN=all", "KERNELAB_CACHE_ROOTS=", NULL};
+	const struct bundle *b;
+
+	client_run(&run, "reloaded", "softmax_k", all);
+	b = only_bundle();
+	assert_int_equal(b->launches.count, 2);
+	assert_int_not_equal(b->launches.items[0].kernel, b->launches.items[1].kernel);
+	assert_int_equal(b->images.count, 2);
+}
+
 static void launch_error_passes_through(void **state)
 {
 	static const char *const env[] = {"FAKE_LAUNCH_FAILS=1", NULL};
@@ -559,6 +593,8 @@ int main(void)
 		cmocka_unit_test_teardown(any_way_to_a_function, clean),
 		cmocka_unit_test_teardown(fatbins_are_counted_by_name, clean),
 		cmocka_unit_test_teardown(cooperative_launch, clean),
+		cmocka_unit_test_teardown(launch_attributes, clean),
+		cmocka_unit_test_teardown(handle_comes_back_with_another_image, clean),
 		cmocka_unit_test_teardown(launch_error_passes_through, clean),
 		cmocka_unit_test_teardown(failed_copy_is_noted, clean),
 		cmocka_unit_test_teardown(origin_not_wanted, clean),
