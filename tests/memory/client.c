@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "drv/driver.h"
 #include "kernelab/hash.h"
@@ -179,7 +180,7 @@ static void managed(void)
 /* From pinned to registered memory of the host. */
 static void host(void)
 {
-	void *x, *y = aligned_alloc(4096, 8192);
+	void *x, *y = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CUdeviceptr to;
 	void *params[] = {&x, &to};
 
@@ -191,7 +192,7 @@ static void host(void)
 	launch("twice", 1, N, params);
 	hash_state_add(results, y, 4 * N);
 	CHECK(d.cuMemHostUnregister(y));
-	free(y);
+	munmap(y, 8192);
 }
 
 static char *data; /* the image */
