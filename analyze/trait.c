@@ -445,8 +445,8 @@ static int add_blocks(struct traits *t, struct column *c, const int64_t *sizes, 
 			c->known[i] = true;
 			c->text[i] = named[k].name;
 			for (; k < n && word_sizes(&named[k], unused); k++)
-				c->length[i] = (int)(named[k].name + named[k].name_length -
-						     c->text[i]);
+				c->length[i] =
+					(int)(named[k].name + named[k].name_length - c->text[i]);
 			break;
 		}
 	}

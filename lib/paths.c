@@ -20,6 +20,7 @@ static const struct {
 			  "softgpu/libcuda.so.1"},
 	[PART_RECOMPILE] = {"recompile.py", "recompile.py", "replay/recompile.py"},
 	[PART_REPRODUCE] = {"reproduce.py", "reproduce.py", "replay/reproduce.py"},
+	[PART_PYTEST] = {"pytest_cases.py", "pytest_cases.py", "replay/pytest_cases.py"},
 	[PART_GLUE] = {"the Python glue", "glue/sitecustomize.py", "scripts/glue/sitecustomize.py"},
 };
 

@@ -11,6 +11,7 @@ enum part {
 	PART_SOFTGPU,   /* softgpu/libcuda.so.1 */
 	PART_RECOMPILE, /* recompile.py */
 	PART_REPRODUCE, /* reproduce.py */
+	PART_PYTEST,    /* pytest_cases.py */
 	PART_GLUE       /* sitecustomize.py of the Python glue: its folder is meant */
 };
 

@@ -36,6 +36,61 @@ def export(*options, status=0):
     return done.stderr
 
 
+REFERENCE = """
+@reference("transpose")
+def _(x, rows, cols, ldx, ldy, y, **_):
+    out = [None] * len(y)
+    for r in range(rows):
+        for c in range(cols):
+            out[c * ldy + r] = x[r * ldx + c]%s
+    return {"y": out}
+"""
+
+
+def run_tests(path, status):
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True, cwd="/", timeout=600,
+                          env={"PATH": os.environ["PATH"],
+                               "LD_LIBRARY_PATH": os.path.join(os.path.abspath(tool.build), "softgpu")})
+    tool.expect(done.returncode == status, f"{path}: status {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout.splitlines()
+
+
+def check_tests(tmp, a):
+    """A case a config and class; it runs, and is judged by the reference that somebody fills in."""
+    path = f"{tmp}/cases.py"
+    said = export(a, "--pytest", "--family", "^(transpose|matmul|cast_bf16|loss_sum)$", "-o", path)
+    listed = tool.run([tool.kernelab, "ls", "--json", a], 0)
+    classes = {f["name"]: sum(len({c["key"] for i in g["images"] for c in i["classes"] if c["recorded"]})
+                              for g in f["configs"]) for f in json.loads(listed.stdout)["families"]}
+    lines = run_tests(path, 0)
+    for name in ("transpose", "matmul", "cast_bf16", "loss_sum"):
+        count = sum(line.startswith(name + "-") for line in lines)
+        tool.expect(count == classes[name] > 0, f"{count} cases of {name}, {classes[name]} classes")
+    tool.expect(all("skipped: ran (recorded cubin: no Python source is known)" in line
+                    for line in lines), f"{lines}")
+    tool.expect(f"{len(lines)} cases of 4 kernels" in said, said)
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    tool.expect('# @reference("transpose")\n# def _(x, y, rows, cols, ldx, ldy, **_):\n'
+                '#     return {"y": [...], }' in text, "no stub of transpose")
+    end = "# ---- end of what"
+    for wrong, status, word in (("", 0, "passed"), (" + (r == 3 and c == 5)", 1, "FAILED: y[")):
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text.replace(end, REFERENCE % wrong + end))
+        lines = [line for line in run_tests(path, status) if line.startswith("transpose-")]
+        tool.expect(lines and all(word in line for line in lines), f"{word}: {lines}")
+    # What existing tests launch is left out; nothing left is said so.
+    said = export(a, "--pytest", "--tests", a, "-o", f"{tmp}/none.py", status=2)
+    tool.expect("no case to write" in said and not os.path.exists(f"{tmp}/none_cubins"), said)
+    for options, words in (((a, "--pytest", "-o", path), "cases.py"), ((a, "--pytest", "-o", f"{tmp}/x"),
+                                                                     "FILE.py"),
+                           ((a, "--pytest", "--launch", "1", "-o", f"{tmp}/x.py"), "either"),
+                           ((a, "--launch", "1", "--tests", a, "-o", f"{tmp}/x"), "--tests"),
+                           ((a, "--pytest", "--b", a, "-o", f"{tmp}/x.py"), "--b")):
+        said = export(*options, status=2)
+        tool.expect(words in said and not os.path.exists(f"{tmp}/x.py"), f"{options}: {said}")
+
+
 with tempfile.TemporaryDirectory(prefix="kernelab-export-") as tmp:
     a, b, bare = f"{tmp}/a", f"{tmp}/b", f"{tmp}/bare"
     tool.capture(a, "a", steps=1)
@@ -80,6 +135,7 @@ with tempfile.TemporaryDirectory(prefix="kernelab-export-") as tmp:
                            ((f"{tmp}/none", "--launch", launch), "none")):
         said = export(*options, "-o", f"{tmp}/bad", status=2)
         tool.expect(words in said and not os.path.exists(f"{tmp}/bad"), f"{options}: {said}")
+    check_tests(tmp, a)
     said = export(a, "--launch", launch, "-o", f"{tmp}/equal", status=2)
     tool.expect("equal" in said and os.path.exists(f"{tmp}/equal/repro.py"), said)
 tool.finish()
