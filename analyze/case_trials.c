@@ -67,6 +67,9 @@ static void sort_pairs(const struct result_case *c, struct trials *t)
 		} else if (a->kind == TRIAL_EXACT_INTEGER) {
 			t->exact[SIDE_A] = a;
 			t->exact[SIDE_B] = b;
+		} else if (a->kind == TRIAL_GUARD) {
+			t->guard[SIDE_A] = a;
+			t->guard[SIDE_B] = b;
 		} else if (a->kind == TRIAL_BACK_TO_BACK) {
 			t->chain[SIDE_A] = a;
 			t->chain[SIDE_B] = b;

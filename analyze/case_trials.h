@@ -15,7 +15,8 @@ struct trials {
 	/* scaled by the inputs' own factor alone, ok on both sides */
 	const struct record_trial **scaled[SIDE_COUNT];
 	uint32_t scaled_count;
-	const struct record_trial *exact[SIDE_COUNT], *chain[SIDE_COUNT]; /* ok on both, or NULL */
+	const struct record_trial *exact[SIDE_COUNT], *chain[SIDE_COUNT],
+		*guard[SIDE_COUNT];                    /* ok on both, or NULL */
 	const struct record_trial *failed[SIDE_COUNT]; /* first that failed, without excuse */
 	void *memory;
 };

@@ -537,6 +537,16 @@ static void judge_trials(const struct job *j, bool poison, struct output_verdict
 			    "B's result depends on what the output held before, A's does not");
 		return;
 	}
+	if (!j->a_count && !different && t->guard[SIDE_B] &&
+	    !contents_equal(content_of(t->guard[SIDE_B], j->extent),
+			    content_of(t->repeats[SIDE_B][0], j->extent))) {
+		v->chain.steps[RULE_VALID] =
+			step_of(1, 0, "B's result depends on memory around what is touched");
+		valid_found(&v->outcome, "reads outside", 1,
+			    "B's result depends on memory around what the launch touches, A's does "
+			    "not: a read out of bounds");
+		return;
+	}
 	if (!j->a_count && different) {
 		struct outcome *o = &v->outcome;
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "replay/change.h"
+#include "replay/guard.h"
 #include "replay/scaled.h"
 #include "replay/twin.h"
 
@@ -102,6 +103,8 @@ int trials_further(struct trials *t, struct error *err)
 		return error_set(err, -rc, ERROR_NO_OFFSET, "no memory for changed inputs");
 	if (wanted & TRIALS_BACK_TO_BACK)
 		rc = run_chain(t, err);
+	if (!rc && !t->r->lost && wanted & TRIALS_GUARD)
+		rc = trials_guard(t, err);
 	if (!rc && !t->r->lost && wanted & TRIALS_PERTURBED)
 		rc = run_perturbed(t, &inputs, err);
 	if (!rc && !t->r->lost && wanted & TRIALS_EXACT)

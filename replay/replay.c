@@ -84,10 +84,10 @@ int replay_trials_parse(const char *text, uint32_t *trials)
 			continue;
 		}
 
-		while (kind <= TRIAL_SCALED &&
+		while (kind <= TRIAL_GUARD &&
 		       (strncmp(trial_kind_name(kind), text, n) || trial_kind_name(kind)[n]))
 			kind++;
-		if (!n || kind > TRIAL_SCALED)
+		if (!n || kind > TRIAL_GUARD)
 			return -EINVAL;
 		*trials |= 1u << kind;
 		if (!text[n])

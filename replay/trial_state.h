@@ -22,6 +22,7 @@ struct trials {
 	struct runs a_runs, b_runs, base_runs;
 	struct byteset measured; /* what the recorded launch was seen to write */
 	struct written written;
+	const struct byteset *guard; /* of the guard trial while it runs */
 	struct outcome a_poison[2];
 	char void_reason[2][160]; /* why a poison pattern says nothing */
 	struct hash128 inputs;

@@ -17,12 +17,35 @@ int twin_void(struct trials *t, const struct twin *w, const char *why)
 				       why);
 }
 
+/* Guard bytes that do not hold the pattern any more. */
+static int find_unkept(struct trials *t, const struct twin *w, const struct outcome *o,
+		       struct trial_note *n)
+{
+	struct byteset set;
+	uint64_t cursor = 0;
+	struct range run;
+	int rc = byteset_init(&set, &t->contents.pieces);
+
+	if (!rc)
+		rc = snapshot_match(&set, &o->after, w->guard, w->setting.fill, false);
+	n->stray_bytes = byteset_count(&set);
+	n->stray_address = byteset_next(&set, &cursor, &run) ? run.base : 0;
+	byteset_free(&set);
+	return rc;
+}
+
 static int twin_send(struct trials *t, const struct twin *w, enum side side,
 		     const struct outcome *o)
 {
 	struct trial_note n = w->note;
 
 	n.side = side;
+	if (w->guard && o->status == TRIAL_STATUS_OK) {
+		int rc = find_unkept(t, w, o, &n);
+
+		if (rc)
+			return rc;
+	}
 	return w->whole && o->status == TRIAL_STATUS_OK ? trials_send_whole(t, &n, o)
 							: trials_send(t, &n, o);
 }

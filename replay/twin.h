@@ -9,6 +9,8 @@ struct twin {
 	struct trial_note note;
 	struct setting setting;
 	bool whole; /* everything was read back: bytes outside the extents count */
+	const struct byteset
+		*guard; /* of bytes with setting.fill: what does not keep it is stray */
 	/* Why A's outcome is no ground to stand on; "" if it is. May be NULL. */
 	void (*check)(struct trials *t, const struct outcome *o, char *why, size_t size);
 	bool differ; /* out: both ran, and a byte that A writes differs */

@@ -134,7 +134,7 @@ int verb_diff(const struct verb *verb, int argc, char **argv)
 	}
 	if (replay_trials_parse(trials, &o.trials)) {
 		log_error("%s: --trials %s: all, none, or a list of poison, perturbed, "
-			  "exact-integer, back-to-back, scaled, derived",
+			  "exact-integer, back-to-back, scaled, guard, derived",
 			  verb->name, trials);
 		return verb->usage_status;
 	}

@@ -74,7 +74,8 @@ struct hashes {
 	E(PERTURBED, 2, "perturbed")         /* float inputs moved by a relative step */      \
 	E(EXACT_INTEGER, 3, "exact-integer") /* float inputs replaced by small integers */    \
 	E(BACK_TO_BACK, 4, "back-to-back")   /* several launches, nothing restored between */ \
-	E(SCALED, 5, "scaled")               /* float inputs times a power of two */
+	E(SCALED, 5, "scaled")               /* float inputs times a power of two */          \
+	E(GUARD, 6, "guard")                 /* a pattern around what the launch touches */
 #define TRIAL_STATUSES(E)                                                                      \
 	E(OK, 0, "ok")                                                                         \
 	E(VOID, 1, "void") /* its precondition did not hold: says nothing about either side */ \

@@ -177,6 +177,31 @@ static void test_scaled_pairs_count(void **state)
 	scene_end(&s);
 }
 
+/* What B does with the memory around: writes it, or reads it. */
+static void test_guards(void **state)
+{
+	const void *contents = plain;
+	struct record_trial t = {.kind = TRIAL_GUARD};
+	float b[N];
+	struct scene s;
+
+	scene_begin(&s);
+	maker_trials(&s.m, plain, plain);
+	maker_trial_full(&s.m, &t, &contents);
+	t.side = SIDE_B;
+	t.stray_bytes = 4;
+	maker_trial_full(&s.m, &t, &contents);
+	expect(&s, 3, RULE_VALID, "B changes 4 bytes outside");
+	scene_end(&s);
+	memcpy(b, plain, sizeof(b));
+	b[N - 1] = 3e38f;
+	scene_begin(&s);
+	maker_trials(&s.m, plain, plain);
+	put_pair(&s, TRIAL_GUARD, 0, plain, b);
+	expect(&s, 3, RULE_VALID, "a read out of bounds");
+	scene_end(&s);
+}
+
 /* A derived launch finds what the recorded one does not show, if that one was reproduced. */
 static void test_derived_launches(void **state)
 {
@@ -223,6 +248,7 @@ int main(void)
 		cmocka_unit_test(test_launches_in_a_row),
 		cmocka_unit_test(test_perturbed_pairs_count),
 		cmocka_unit_test(test_scaled_pairs_count),
+		cmocka_unit_test(test_guards),
 		cmocka_unit_test(test_derived_launches),
 	};
 

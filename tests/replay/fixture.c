@@ -41,6 +41,14 @@ static const char *const bodies[BODY_COUNT] = {
 	"\tmov.u64 %rd6, counter;\n\tatom.global.add.u32 %r6, [%rd6], 1;\n"
 	"\tcvt.rn.f32.u32 %f3, %r6;\n\tadd.f32 %f2, %f2, %f3;\n"
 	"$L_store:\n" STORE TAIL,
+	[BODY_PAST] = HEAD "// body past\n" STORE "\tadd.s32 %r7, %r5, 1;\n"
+			   "\tsetp.ne.s32 %p3, %r7, %r1;\n\t@%p3 bra $L_end;\n"
+			   "\tmov.f32 %f3, 0f00000000;\n\tst.global.f32 [%rd5+4], %f3;\n" TAIL,
+	[BODY_OVER] = HEAD "// body over\n\tadd.s32 %r7, %r5, 1;\n"
+			   "\tsetp.ne.s32 %p3, %r7, %r1;\n\t@%p3 bra $L_store;\n"
+			   "\tld.global.f32 %f3, [%rd4+4];\n"
+			   "\tsetp.gt.f32 %p2, %f3, 0f7149F2CA;\n\t@!%p2 bra $L_store;\n"
+			   "\tadd.f32 %f2, %f2, %f3;\n$L_store:\n" STORE TAIL,
 	[BODY_EDGE] = HEAD "// body edge\n\tand.b32 %r6, %r1, 127;\n\tsetp.ne.s32 %p2, %r6, 0;\n"
 			   "\t@%p2 bra $L_store;\n\tadd.s32 %r7, %r5, 1;\n"
 			   "\tsetp.eq.s32 %p3, %r7, %r1;\n\t@%p3 bra $L_end;\n"
@@ -78,11 +86,14 @@ static float element(uint32_t i)
 }
 
 /* What the kernel gives on zeros in Y (or on its own result, for `stale`). */
-static void expect(enum body b, uint8_t *memory)
+static void expect(const struct fixture *f, uint8_t *memory)
 {
+	enum body b = f->recorded;
+	uint64_t from = (f->y ? f->y : FIXTURE_Y) - FIXTURE_BASE;
+
 	for (uint32_t i = 0; i < FIXTURE_ELEMENTS; i++) {
 		float x = element(i), y, old;
-		uint8_t *at = memory + (FIXTURE_Y - FIXTURE_BASE) + 4 * i;
+		uint8_t *at = memory + from + 4 * i;
 
 		memcpy(&old, at, 4);
 		y = b == BODY_OTHER ? x + x + x : x + x;
@@ -170,11 +181,12 @@ static void put_after(struct bundle_writer *w, const struct fixture *f, uint64_t
 	struct record_after after = {.seq = seq, .result = f->failed ? 1 : 0};
 	size_t n = 0;
 
-	expect(f->recorded, memory);
+	expect(f, memory);
 	if (f->wrong_after)
 		memory[FIXTURE_Y - FIXTURE_BASE + 40] ^= 1;
-	check(bundle_put_content(w, FIXTURE_BASE, memory, FIXTURE_BYTES, keys), "contents after");
-	for (uint64_t i = 0; i < ARRAY_LENGTH(keys); i++)
+	check(bundle_put_content(w, FIXTURE_BASE, memory, f->size ? f->size : FIXTURE_BYTES, keys),
+	      "contents after");
+	for (uint64_t i = 0; i < chunk_count(FIXTURE_BASE, f->size ? f->size : FIXTURE_BYTES); i++)
 		if (!hash_equal(keys[i], before[i]))
 			changes[n++] = (struct record_change){0, i, keys[i]};
 	after.changes.items = changes;
@@ -185,13 +197,16 @@ static void put_after(struct bundle_writer *w, const struct fixture *f, uint64_t
 static void put_launch(struct bundle_writer *w, const struct fixture *f, uint64_t seq)
 {
 	uint64_t base = f->base ? f->base : FIXTURE_BASE;
-	uint64_t offsets[2] = {0, 8}, pointers[2] = {base + (FIXTURE_X - FIXTURE_BASE),
-						     base + (FIXTURE_Y - FIXTURE_BASE)};
+	uint64_t offsets[2] = {0, 8},
+		 pointers[2] = {base + (FIXTURE_X - FIXTURE_BASE),
+				base + (f->y ? f->y : FIXTURE_Y) - FIXTURE_BASE};
+	uint64_t reads[2] = {FIXTURE_X - FIXTURE_BASE, 4 * FIXTURE_ELEMENTS};
+	uint64_t writes[2] = {pointers[1] - base, 4 * FIXTURE_ELEMENTS};
 	uint32_t n = FIXTURE_ELEMENTS;
 	uint8_t params[20], *memory = calloc(1, FIXTURE_BYTES);
 	struct hash128 keys[FIXTURE_BYTES / CHUNK_BYTES];
 	struct record_region region = {.base = base,
-				       .size = FIXTURE_BYTES,
+				       .size = f->size ? f->size : FIXTURE_BYTES,
 				       .memory = MEMORY_ALLOCATION,
 				       .param_offsets = {offsets, 2},
 				       .chunks = {keys, ARRAY_LENGTH(keys)}};
@@ -201,6 +216,12 @@ static void put_launch(struct bundle_writer *w, const struct fixture *f, uint64_
 				       .params = {params, sizeof(params)},
 				       .shape_class = hash_bytes("8", 1)};
 
+	if (f->measured) {
+		launch.measured = true;
+		region.reads = (struct u64s){reads, 2};
+		region.writes = (struct u64s){writes, 2};
+	}
+	region.chunks.count = chunk_count(base, region.size);
 	memcpy(params, pointers, 16);
 	memcpy(params + 16, &n, 4);
 	for (uint32_t i = 0; i < FIXTURE_ELEMENTS; i++) {
@@ -209,8 +230,8 @@ static void put_launch(struct bundle_writer *w, const struct fixture *f, uint64_
 		memcpy(memory + (FIXTURE_X - FIXTURE_BASE) + 4 * i, &x, 4);
 	}
 	if (f->stale)
-		expect(f->recorded, memory);
-	check(bundle_put_content(w, base, memory, FIXTURE_BYTES, keys), "contents before");
+		expect(f, memory);
+	check(bundle_put_content(w, base, memory, region.size, keys), "contents before");
 	if (f->no_data) {
 		launch.flags = LAUNCH_NO_DATA;
 		region.chunks.count = 0;

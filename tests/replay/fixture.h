@@ -25,6 +25,8 @@ enum body {
 	BODY_READS, /* y = 2 x + y */
 	BODY_INDEX, /* y = 2 x + x[y], y read as an index */
 	BODY_NOISE, /* y[5] counts the launches of the loaded module */
+	BODY_PAST,  /* writes a zero behind the last element as well */
+	BODY_OVER,  /* y[n-1] = 2 x[n-1] + min(x[n], 1e30), if x[n] > 1e30 */
 	BODY_EDGE,  /* leaves the last element out where n is a multiple of 128 */
 	BODY_COUNT
 };
@@ -46,6 +48,9 @@ struct fixture {
 	const char *options; /* replaces "num_warps": 4 in the metadata */
 	uint32_t launches;   /* 0: one */
 	uint32_t block; /* indices that the metadata compares with n at once; 0: n is no bound */
+	bool measured;  /* what is read and written is recorded, and no more than that */
+	uint64_t y;     /* address of Y; 0: FIXTURE_Y */
+	uint64_t size;  /* of the region; 0: FIXTURE_BYTES */
 	uint32_t divisible; /* specialised for such n; 0: not */
 };
 

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/* Trials of whole replays on the software device, seen through the result bundle. */
+#include "tests/replay/replayed.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "kernelab/dtype.h"
+#include "lib/base.h"
+
+static void a_against_a_is_equal(void **state)
+{
+	replay(&(struct fixture){.path = a_path}, NULL);
+	check_extent(check_case(FIDELITY_FAITHFUL), 0);
+	assert_int_equal(result->families.count, 1);
+	assert_string_equal(result->families.items[0].name, "k");
+	assert_int_equal(result->families.items[0].args.count, 3);
+	assert_int_equal(result->configs.count, 1);
+	assert_true(result->configs.items[0].tested);
+	assert_true(result->configs.items[0].same_code);
+	assert_int_equal(count_trials(SIDE_A), 5);
+	assert_int_equal(count_trials(SIDE_B), 5);
+	for (size_t i = 0; i < result->trials.count; i++) {
+		const struct record_trial *t = &result->trials.items[i];
+
+		if (t->kind == TRIAL_GUARD || (t->kind == TRIAL_SCALED && t->index == 16))
+			/* nothing around is free; no state */
+			assert_int_equal(t->status, TRIAL_STATUS_VOID);
+		else
+			assert_int_equal(t->status, TRIAL_STATUS_OK);
+		assert_int_equal(t->stray_bytes, 0);
+		assert_int_equal(t->unwritten_bytes, 0);
+		if (t->kind <= TRIAL_POISON || t->kind == TRIAL_BACK_TO_BACK)
+			assert_true(same_contents(t, &result->trials.items[0]));
+	}
+	assert_true(value(&result->trials.items[0], 999) == 1001.0f);
+	assert_int_equal(summary.faithful, 1);
+	assert_int_equal(summary.configs_tested, 1);
+	if (result->devices.items[0].software)
+		assert_string_equal(bundle_fact(result, "replay.level"),
+				    "PTX level: ptxas not executed");
+}
+
+/* y = 2 x moves with x by 2^-24 of it, in some direction; the four runs differ, A and B do not. */
+static void perturbed_inputs_move_the_output(void **state)
+{
+	replay(&(struct fixture){.path = a_path}, NULL);
+	check_extent(check_case(FIDELITY_FAITHFUL), 0);
+	for (uint32_t k = 0; k < 4; k++) {
+		const struct record_trial *a = trial(SIDE_A, TRIAL_PERTURBED, k);
+		size_t up = 0, down = 0;
+
+		assert_int_equal(a->status, TRIAL_STATUS_OK);
+		assert_true(a->step == 0x1p-24);
+		assert_true(same_contents(a, trial(SIDE_B, TRIAL_PERTURBED, k)));
+		for (uint32_t other = 0; other < k; other++)
+			assert_false(same_contents(a, trial(SIDE_A, TRIAL_PERTURBED, other)));
+		for (uint32_t i = 1; i < FIXTURE_ELEMENTS; i++) {
+			double plain = (double)value(trial(SIDE_A, TRIAL_REPEAT, 0), i);
+			double moved = (double)value(a, i) / plain - 1;
+
+			assert_true(moved >= -0x1p-23 && moved <= 0x1p-23);
+			up += moved > 0;
+			down += moved < 0;
+		}
+		assert_in_range(up, 250, 500); /* of 999, three in four move */
+		assert_in_range(down, 250, 500);
+	}
+}
+
+/* y = 2 x + y at each point; where B differs there A alone runs on moved inputs too. */
+static void scaled_inputs_scale_the_output(void **state)
+{
+	replay(&(struct fixture){.path = a_path}, NULL);
+	assert_true(value(trial(SIDE_A, TRIAL_REPEAT, 0), 999) == 1001.0f);
+	assert_true(value(trial(SIDE_A, TRIAL_SCALED, 0), 999) == 1001.0f / 1024);
+	assert_true(value(trial(SIDE_B, TRIAL_SCALED, 8), 999) == 1001.0f * 64);
+	assert_true(trial(SIDE_B, TRIAL_SCALED, 8)->scale == 64);
+	assert_string_equal(trial(SIDE_A, TRIAL_SCALED, 16)->reason,
+			    "no floats are updated in place");
+	for (size_t i = 0; i < result->trials.count; i++) /* equal: no noise floor is needed */
+		assert_false(result->trials.items[i].kind == TRIAL_SCALED &&
+			     result->trials.items[i].step > 0);
+	close_result(NULL);
+	replay(&(struct fixture){.path = a_path, .recorded = BODY_READS, .stale = true},
+	       &(struct fixture){.path = b_path, .recorded = BODY_OTHER, .no_data = true});
+	assert_true(value(trial(SIDE_A, TRIAL_SCALED, 0), 999) ==
+		    value(trial(SIDE_A, TRIAL_REPEAT, 0), 999) / 1024);
+	assert_true(trial(SIDE_A, TRIAL_SCALED, 16)->zeroed);
+	assert_true(2 * value(trial(SIDE_A, TRIAL_SCALED, 16), 999) ==
+		    value(trial(SIDE_A, TRIAL_SCALED, 0), 999));
+	for (uint32_t k = 1; k <= 4; k++) {
+		const struct record_trial *moved = trial(SIDE_A, TRIAL_SCALED, k);
+
+		assert_true(moved->step == 0x1p-24 && moved->scale == 0x1p-10);
+		assert_false(same_contents(moved, trial(SIDE_A, TRIAL_SCALED, 0)));
+	}
+}
+
+static void integers_stay_exact(void **state)
+{
+	const struct record_trial *a;
+
+	replay(&(struct fixture){.path = a_path},
+	       &(struct fixture){.path = b_path, .recorded = BODY_OTHER, .no_data = true});
+	a = trial(SIDE_A, TRIAL_EXACT_INTEGER, 0);
+	assert_int_equal(a->status, TRIAL_STATUS_OK);
+	for (uint32_t i = 0; i < FIXTURE_ELEMENTS; i++) {
+		float y = value(a, i);
+
+		assert_true(y == 0 || y == 2 || y == 4 || y == 6 || y == 8 || y == 10 || y == 12 ||
+			    y == 14);
+		assert_true(value(trial(SIDE_B, TRIAL_EXACT_INTEGER, 0), i) == y + y / 2);
+	}
+}
+
+/* One element past the end: among neighbours, at the end of an allocation, of its pages. */
+static void writes_past_the_end_are_seen(void **state)
+{
+	static const struct {
+		uint64_t y, size;
+		bool measured, plain;    /* plain: seen without the guard trial */
+	} rows[] = {{0, 0, true, false}, /* the neighbour holds the same zero */
+		    {FIXTURE_BASE + 0x180000, 0x180000 + 4 * FIXTURE_ELEMENTS, false, true},
+		    {FIXTURE_BASE + 0x180000, 0x180000 + 4 * FIXTURE_ELEMENTS, true, true}};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+		struct fixture a = {.path = a_path,
+				    .measured = rows[i].measured,
+				    .y = rows[i].y,
+				    .size = rows[i].size};
+		struct fixture b = a;
+		uint64_t end = (a.y ? a.y : FIXTURE_Y) + 4 * FIXTURE_ELEMENTS;
+
+		b.path = b_path;
+		b.recorded = BODY_PAST;
+		b.no_data = true;
+		replay(&a, &b);
+		assert_int_equal(result->cases.items[0].fidelity, FIDELITY_FAITHFUL);
+		assert_int_equal(trial(SIDE_A, TRIAL_GUARD, 0)->status, TRIAL_STATUS_OK);
+		assert_int_equal(trial(SIDE_A, TRIAL_GUARD, 0)->stray_bytes, 0);
+		assert_int_equal(trial(SIDE_B, TRIAL_GUARD, 0)->stray_bytes, 4);
+		assert_int_equal(trial(SIDE_B, TRIAL_GUARD, 0)->stray_address, end);
+		assert_int_equal(trial(SIDE_B, TRIAL_REPEAT, 0)->stray_bytes,
+				 rows[i].plain ? 4 : 0);
+		close_result(NULL);
+	}
+	/* The allocation ends with its pages: behind it there is nothing. */
+	replay(&(struct fixture){.path = a_path, .y = FIXTURE_BASE + FIXTURE_BYTES - 4000},
+	       &(struct fixture){.path = b_path,
+				 .recorded = BODY_PAST,
+				 .no_data = true,
+				 .y = FIXTURE_BASE + FIXTURE_BYTES - 4000});
+	assert_int_equal(trial(SIDE_B, TRIAL_REPEAT, 0)->status, TRIAL_STATUS_FAULT);
+	assert_int_equal(result->cases.items[0].fidelity, FIDELITY_FAITHFUL);
+}
+
+/* A read past the end of X that does not matter on what was recorded there. */
+static void reads_past_the_end_are_seen(void **state)
+{
+	const struct record_trial *b;
+
+	replay(&(struct fixture){.path = a_path, .measured = true},
+	       &(struct fixture){.path = b_path, .recorded = BODY_OVER, .no_data = true});
+	b = trial(SIDE_B, TRIAL_GUARD, 0);
+	assert_int_equal(b->stray_bytes, 0);
+	assert_true(same_contents(trial(SIDE_A, TRIAL_REPEAT, 0), trial(SIDE_B, TRIAL_REPEAT, 0)));
+	assert_true(same_contents(trial(SIDE_A, TRIAL_REPEAT, 0), trial(SIDE_A, TRIAL_GUARD, 0)));
+	assert_false(same_contents(trial(SIDE_B, TRIAL_REPEAT, 0), b));
+}
+
+/* n = 1000 in blocks of 128: the whole blocks, which only B gets wrong, are not recorded. */
+static void boundary_launches_are_derived(void **state)
+{
+	const struct record_case *c;
+
+	replay(&(struct fixture){.path = a_path, .block = 128},
+	       &(struct fixture){
+		       .path = b_path, .recorded = BODY_EDGE, .no_data = true, .block = 128});
+	assert_int_equal(result->cases.count, 2);
+	c = &result->cases.items[1];
+	assert_int_equal(c->fidelity, FIDELITY_DERIVED);
+	assert_string_equal(c->derived, "n: 896 in place of 1000");
+	assert_int_equal(c->seq, result->cases.items[0].seq);
+	assert_non_null(strstr(c->params, "n=896"));
+	assert_int_equal(c->extents.items[0].size, 896 * 4);
+	assert_int_equal(summary.cases, 1);
+	assert_int_equal(summary.derived, 1);
+	for (size_t i = 0; i < result->trials.count; i++) {
+		const struct record_trial *t = &result->trials.items[i];
+
+		if (t->side == SIDE_B && t->kind == TRIAL_POISON && t->index == 1)
+			assert_int_equal(t->unwritten_bytes, t->test_case == 1 ? 4 : 0);
+	}
+}
+
+/* One less makes a tail; specialised images keep their divisibility, or nothing is derived. */
+static void derived_launches_stay_specialised(void **state)
+{
+	static const struct {
+		uint32_t block, divisible;
+		const char *derived;
+	} rows[] = {{100, 0, "n: 999 in place of 1000"},
+		    {100, 8, "n: 992 in place of 1000"},
+		    {128, 8, "n: 896 in place of 1000"},
+		    {128, 256, NULL},
+		    {2048, 0, NULL},
+		    {0, 0, NULL}};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+		replay(&(struct fixture){.path = a_path,
+					 .block = rows[i].block,
+					 .divisible = rows[i].divisible},
+		       NULL);
+		assert_int_equal(result->cases.count, rows[i].derived ? 2 : 1);
+		if (rows[i].derived)
+			assert_string_equal(result->cases.items[1].derived, rows[i].derived);
+		close_result(NULL);
+	}
+}
+
+/* y = 2 x + y: four launches add 2 x four times. */
+static void in_place_kernels_run_in_a_row(void **state)
+{
+	const struct record_trial *a;
+
+	replay(&(struct fixture){.path = a_path, .recorded = BODY_READS}, NULL);
+	a = trial(SIDE_A, TRIAL_BACK_TO_BACK, 0);
+	assert_int_equal(a->launches, 4);
+	assert_true(value(a, 999) == 4 * value(trial(SIDE_A, TRIAL_REPEAT, 0), 999));
+	assert_int_equal(a->stray_bytes, 0);
+	assert_true(same_contents(a, trial(SIDE_B, TRIAL_BACK_TO_BACK, 0)));
+}
+
+/* The same memory and scalars give the same identity, whatever the outputs held. */
+static void inputs_have_an_identity(void **state)
+{
+	struct hash128 first;
+
+	replay(&(struct fixture){.path = a_path}, NULL);
+	first = result->cases.items[0].inputs;
+	assert_false(hash_is_zero(first));
+	close_result(NULL);
+	replay(&(struct fixture){.path = a_path, .stale = true}, NULL);
+	assert_true(hash_equal(first, result->cases.items[0].inputs));
+	close_result(NULL);
+	replay(&(struct fixture){.path = a_path, .recorded = BODY_READS}, NULL);
+	first = result->cases.items[0].inputs;
+	close_result(NULL);
+	replay(&(struct fixture){.path = a_path, .recorded = BODY_READS, .stale = true}, NULL);
+	assert_false(hash_equal(first, result->cases.items[0].inputs)); /* read as well */
+}
+
+#define T(f) cmocka_unit_test_teardown(f, close_result)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(a_against_a_is_equal),           T(perturbed_inputs_move_the_output),
+		T(scaled_inputs_scale_the_output), T(integers_stay_exact),
+		T(writes_past_the_end_are_seen),   T(reads_past_the_end_are_seen),
+		T(boundary_launches_are_derived),  T(derived_launches_stay_specialised),
+		T(in_place_kernels_run_in_a_row),  T(inputs_have_an_identity),
+	};
+
+	return run_group(tests, ARRAY_LENGTH(tests));
+}
