@@ -4,6 +4,7 @@
 #include "replay/contents.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -203,6 +204,17 @@ int contents_measured_writes(struct byteset *out, const struct record_launch *la
 		}
 	}
 	return 0;
+}
+
+const char *contents_place(const struct contents *c, uint64_t address, char *text, size_t size)
+{
+	snprintf(text, size, "0x%llx", (unsigned long long)address);
+	for (size_t i = 0; i < c->variable_count; i++)
+		if (address - c->variables[i].address < c->variables[i].size)
+			snprintf(text, size, "%s + 0x%llx",
+				 c->variables[i].name ? c->variables[i].name : "?",
+				 (unsigned long long)(address - c->variables[i].address));
+	return text;
 }
 
 int snapshot_init(struct snapshot *s, const struct contents *base)

@@ -52,6 +52,9 @@ const uint8_t *contents_chunk(const struct contents *c, size_t i);
 /* Adds what a measured launch was seen to write, in whole granules. 0 or -ENOMEM. */
 int contents_measured_writes(struct byteset *out, const struct record_launch *launch);
 
+/* For people: "0x7f0012340010", or "acc + 0x10" where it is a module variable. Returns text. */
+const char *contents_place(const struct contents *c, uint64_t address, char *text, size_t size);
+
 /* Memory at one moment; a chunk that equals the contents before the launch is NULL. */
 struct snapshot {
 	const struct contents *base;

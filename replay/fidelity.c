@@ -115,14 +115,15 @@ int fidelity_judge(const struct fidelity_evidence *e, enum fidelity *out, char *
 	} else if (differing && left * 10 > noisy) {
 		uint64_t cursor = 0;
 		struct range run = {0};
+		char place[120];
 
 		byteset_next(&differ, &cursor, &run);
 		*out = FIDELITY_UNFAITHFUL;
 		snprintf(reason, size,
 			 "%llu of %llu written bytes differ from the recorded ones, the first at "
-			 "0x%llx, where the repeats agree",
+			 "%s, where the repeats agree",
 			 (unsigned long long)left, (unsigned long long)byteset_count(e->written),
-			 (unsigned long long)run.base);
+			 contents_place(e->recorded->base, run.base, place, sizeof(place)));
 	} else if (differing) {
 		*out = FIDELITY_NONDETERMINISTIC;
 		snprintf(reason, size,

@@ -30,11 +30,12 @@ static bool is_exact_integer(void *data, uint32_t dtype, uint64_t address, const
 static void check_exact(struct trials *t, const struct outcome *o, char *why, size_t size)
 {
 	uint64_t found = 0;
+	char place[120];
 
 	twin_elements(t, &o->after, is_exact_integer, &found);
 	if (found)
-		snprintf(why, size, "A's result at 0x%llx is no integer below 2^24",
-			 (unsigned long long)found);
+		snprintf(why, size, "A's result at %s is no integer below 2^24",
+			 contents_place(&t->contents, found, place, sizeof(place)));
 }
 
 static int run_perturbed(struct trials *t, const struct float_inputs *inputs, struct error *err)

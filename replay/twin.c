@@ -177,11 +177,12 @@ static void check_class(struct trials *t, const struct outcome *o, enum float_cl
 			const char *what, char *why, size_t size)
 {
 	struct class_search n = {.plain = &t->a_runs.items[0].after, .least = least};
+	char place[120];
 
 	twin_elements(t, &o->after, changes_class, &n);
 	if (n.found)
-		snprintf(why, size, "A turns numbers into %s on these inputs, first at 0x%llx",
-			 what, (unsigned long long)n.found);
+		snprintf(why, size, "A turns numbers into %s on these inputs, first at %s", what,
+			 contents_place(&t->contents, n.found, place, sizeof(place)));
 }
 
 void twin_check_nan(struct trials *t, const struct outcome *o, char *why, size_t size)
