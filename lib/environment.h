@@ -71,6 +71,8 @@
 	  "software device: permutes the order of blocks and warps; default 0, ascending")        \
 	V(SOFTGPU_FAULT, "KERNELAB_SOFTGPU_FAULT",                                                \
 	  "software device: ENTRY:N:RESULT, :stall:SECONDS or :lose, comma-separated, for tests") \
+	V(SOFTGPU_DEVICES, "KERNELAB_SOFTGPU_DEVICES",                                            \
+	  "software devices that the driver shows, 0 to 64; default 1")                           \
 	V(SOFTGPU_QUOTA, "KERNELAB_SOFTGPU_QUOTA",                                                \
 	  "software device: warp instructions after which a launch times out; default no limit")
 

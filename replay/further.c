@@ -32,7 +32,7 @@ static void check_exact(struct trials *t, const struct outcome *o, char *why, si
 	uint64_t found = 0;
 	char place[120];
 
-	twin_elements(t, &o->after, is_exact_integer, &found);
+	twin_elements(t, &o->after, NULL, is_exact_integer, &found);
 	if (found)
 		snprintf(why, size, "A's result at %s is no integer below 2^24",
 			 contents_place(&t->contents, found, place, sizeof(place)));

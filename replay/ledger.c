@@ -284,9 +284,10 @@ int ledger_open(struct ledger *r, const char *path, const struct plan *plan,
 	return 0;
 }
 
-int ledger_device(struct ledger *r, const struct device_text *d)
+int ledger_device(struct ledger *r, const struct device_text *d, bool first)
 {
-	struct record_device record = {.name = d->name,
+	struct record_device record = {.ordinal = d->ordinal,
+				       .name = d->name,
 				       .cc_major = d->major,
 				       .cc_minor = d->minor,
 				       .memory_bytes = d->memory_bytes,
@@ -294,9 +295,9 @@ int ledger_device(struct ledger *r, const struct device_text *d)
 				       .software = d->software};
 	int rc = bundle_put_device(r->writer, &record);
 
-	if (!rc)
+	if (!rc && first)
 		rc = put_fact(r, "replay.device", d->name, "cuDeviceGetName");
-	if (!rc && d->software)
+	if (!rc && first && d->software)
 		rc = put_fact(r, "replay.level", "PTX level: ptxas not executed",
 			      "the software device executes PTX");
 	return rc;
@@ -688,6 +689,7 @@ int ledger_cost(struct ledger *r)
 	} rows[] = {
 		{"wall_s", (double)s->wall_ns * 1e-9, "first worker's start to the end"},
 		{"writing_s", (double)s->writing_ns * 1e-9, "the parent's, beside the workers"},
+		{"devices", (double)s->devices, "used side by side"},
 		{"trials", (double)c->trials, "restored, run and looked at"},
 		{"launches", (double)c->launches, "of kernels, those in a row included"},
 		{"uploaded_bytes", (double)c->uploaded_bytes, "host to device"},

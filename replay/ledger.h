@@ -15,7 +15,7 @@
 /* The device as the worker described it. */
 struct device_text {
 	char name[96];
-	uint32_t major, minor, driver_version;
+	uint32_t ordinal, major, minor, driver_version;
 	uint64_t memory_bytes;
 	bool software;
 };
@@ -51,8 +51,8 @@ int ledger_open(struct ledger *r, const char *path, const struct plan *plan,
 		const struct replay_options *options, struct replay_summary *summary,
 		const char *driver_path, const char *driver_how, struct error *err);
 
-/* DEVICE record and the facts that go with it. */
-int ledger_device(struct ledger *r, const struct device_text *d);
+/* A DEVICE record, and with the first the facts that go with it. */
+int ledger_device(struct ledger *r, const struct device_text *d, bool first);
 
 /* A trial's contents. */
 int ledger_chunk(struct ledger *r, const struct packet *p);

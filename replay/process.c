@@ -34,7 +34,7 @@ static void become_child(pid_t parent)
 		_exit(1);
 }
 
-int process_start(struct process *w, struct step first, const struct plan *plan,
+int process_start(struct process *w, int ordinal, struct step first, const struct plan *plan,
 		  const struct replay_options *options, const char *driver_path, struct error *err)
 {
 	int fds[2], size = SOCKET_BYTES;
@@ -62,7 +62,7 @@ int process_start(struct process *w, struct step first, const struct plan *plan,
 	if (!w->pid) {
 		become_child(parent);
 		close(fds[0]);
-		_exit(worker_main(fds[1], w->pulse, plan, options, driver_path));
+		_exit(worker_main(fds[1], ordinal, w->pulse, plan, options, driver_path));
 	}
 	close(fds[1]);
 	w->fd = fds[0];
@@ -99,8 +99,8 @@ void process_close(struct process *w)
 	w->pulse = NULL;
 }
 
-/* In a child: 0 the library has a device, 1 none, 2 not a driver. */
-static int try_driver(const char *path)
+/* In a child: 0 the library has devices, whose number goes to `out`; 1 none, 2 not a driver. */
+static int try_driver(const char *path, int out)
 {
 	struct driver d;
 	int count = 0;
@@ -109,11 +109,12 @@ static int try_driver(const char *path)
 		return 2;
 	if (d.cuInit(0) != CUDA_SUCCESS || d.cuDeviceGetCount(&count) != CUDA_SUCCESS)
 		return 1;
-	return count > 0 ? 0 : 1;
+	if (count <= 0)
+		return 1;
+	return write(out, &count, sizeof(count)) == sizeof(count) ? 0 : 2;
 }
 
-/* Number of the child's answer, or 3 where it died. */
-static int probe_driver(const char *path)
+static int probe_into(const char *path, const int fds[2])
 {
 	pid_t parent = getpid(), pid;
 	int status;
@@ -124,12 +125,28 @@ static int probe_driver(const char *path)
 		return 3;
 	if (!pid) {
 		become_child(parent);
-		_exit(try_driver(path));
+		_exit(try_driver(path, fds[1]));
 	}
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return 3;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 3;
+}
+
+/* Number of the child's answer, or 3 where it died. *count: its devices. */
+static int probe_driver(const char *path, size_t *count)
+{
+	int fds[2], found = 0, answer;
+
+	*count = 0;
+	if (pipe2(fds, O_CLOEXEC))
+		return 3;
+	answer = probe_into(path, fds);
+	if (!answer && read(fds[0], &found, sizeof(found)) == sizeof(found))
+		*count = (size_t)found;
+	close(fds[0]);
+	close(fds[1]);
+	return answer;
 }
 
 static const char *probe_text(int answer)
@@ -141,10 +158,10 @@ static const char *probe_text(int answer)
 }
 
 /* The driver that was named. */
-static int choose_given(const char *given, const char *by, char **path, char *how, size_t size,
-			struct error *err)
+static int choose_given(const char *given, const char *by, char **path, size_t *count, char *how,
+			size_t size, struct error *err)
 {
-	int answer = probe_driver(given);
+	int answer = probe_driver(given, count);
 	struct error why = {0};
 	struct driver d;
 
@@ -158,8 +175,8 @@ static int choose_given(const char *given, const char *by, char **path, char *ho
 	return *path ? 0 : error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory");
 }
 
-int driver_choose(const struct replay_options *options, char **path, char *how, size_t size,
-		  struct error *err)
+int driver_choose(const struct replay_options *options, char **path, size_t *count, char *how,
+		  size_t size, struct error *err)
 {
 	static const char system_driver[] = "libcuda.so.1";
 	const char *given = options->driver ? options->driver : environment_get(ENVIRONMENT_DRIVER);
@@ -169,9 +186,9 @@ int driver_choose(const struct replay_options *options, char **path, char *how, 
 	*path = NULL;
 	if (given)
 		return choose_given(given, options->driver ? "driver given" : "KERNELAB_DRIVER",
-				    path, how, size, err);
+				    path, count, how, size, err);
 	if (options->device != REPLAY_DEVICE_SOFT) {
-		answer = probe_driver(system_driver);
+		answer = probe_driver(system_driver, count);
 		if (!answer) {
 			snprintf(how, size, "the system's libcuda.so.1 has a device");
 			*path = strdup(system_driver);
@@ -190,7 +207,7 @@ int driver_choose(const struct replay_options *options, char **path, char *how, 
 					 ? "no GPU, and no software device: "
 					 : "no software device: ",
 				 why.message);
-	answer = probe_driver(*path);
+	answer = probe_driver(*path, count);
 	if (answer) {
 		rc = error_set(err, ENODEV, ERROR_NO_OFFSET, "the software device %s %s", *path,
 			       probe_text(answer));

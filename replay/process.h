@@ -21,10 +21,11 @@ struct process {
 
 /*
  * Forks a worker. It ignores SIGINT, dies with the parent, and holds no other descriptor of a
- * worker. The caller must not have touched the driver. Its first step, with its limit, is `first`.
+ * worker. The caller must not have touched the driver. It opens device `ordinal`; its first step,
+ * with its limit, is `first`.
  * 0 or -errno with err.
  */
-int process_start(struct process *w, struct step first, const struct plan *plan,
+int process_start(struct process *w, int ordinal, struct step first, const struct plan *plan,
 		  const struct replay_options *options, const char *driver_path, struct error *err);
 
 /* Ends it (SIGKILL unless it has ended by itself) and says in words how it ended. */
@@ -36,9 +37,10 @@ void process_close(struct process *w);
 /*
  * The libcuda.so.1 to open: options->driver or KERNELAB_DRIVER where given; else by
  * options->device the system's if it has a device, or the software device. Tried in a child
- * process. malloc'ed. `how` gets one sentence about the choice. -ENODEV with err.
+ * process. malloc'ed; *count is how many devices it has. `how` gets one sentence about the choice.
+ * -ENODEV with err.
  */
-int driver_choose(const struct replay_options *options, char **path, char *how, size_t size,
-		  struct error *err);
+int driver_choose(const struct replay_options *options, char **path, size_t *count, char *how,
+		  size_t size, struct error *err);
 
 #endif

@@ -35,7 +35,8 @@ struct replay_options {
 	const char *const *dtypes; /* KERNEL.ARG=TYPE: what an argument points to */
 	size_t dtype_count;
 	enum replay_device device;
-	const char *driver; /* libcuda.so.1 to use, before `device` decides */
+	const char *devices; /* which of them: replay/devices.h */
+	const char *driver;  /* libcuda.so.1 to use, before `device` decides */
 	const char *a_version, *a_commit, *b_version, *b_commit;
 	bool resume;     /* go on with `result` where it is there */
 	bool dry_run;    /* list on `out` what would run */
@@ -70,6 +71,7 @@ struct replay_summary {
 	uint64_t derived;  /* launches made from them that ran */
 	uint64_t failures; /* trials that ended in a fault, hang, crash or launch error */
 	uint64_t restarts; /* workers started anew */
+	uint64_t devices;  /* that were used */
 	bool interrupted;  /* SIGINT or SIGTERM: the result is valid and marked incomplete */
 	bool software;     /* ran on kernelab's software device */
 	char device[96];

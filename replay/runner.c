@@ -39,7 +39,7 @@ static int open_context(struct runner *r, struct error *err)
 	if (result == CUDA_SUCCESS && !count)
 		return error_set(err, ENODEV, ERROR_NO_OFFSET, "the driver has no device");
 	if (result == CUDA_SUCCESS)
-		result = d->cuDeviceGet(&r->device, 0);
+		result = d->cuDeviceGet(&r->device, r->ordinal);
 	if (result == CUDA_SUCCESS)
 		result = d->cuDevicePrimaryCtxRetain(&r->context, r->device);
 	if (result == CUDA_SUCCESS)

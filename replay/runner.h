@@ -26,6 +26,7 @@ struct runner {
 	int fd;              /* to the parent */
 	struct pulse *pulse; /* shared with it */
 	struct stopwatch watch;
+	int ordinal; /* of the device */
 	const struct plan *plan;
 	const struct replay_options *options;
 	struct driver driver;
@@ -125,7 +126,7 @@ int runner_ship(struct runner *r, struct packet *keys, const struct snapshot *s,
 		uint64_t size);
 
 /* The worker's life: serves jobs from fd until the parent closes it. Returns its exit status. */
-int worker_main(int fd, struct pulse *pulse, const struct plan *plan,
+int worker_main(int fd, int ordinal, struct pulse *pulse, const struct plan *plan,
 		const struct replay_options *options, const char *driver_path);
 
 #endif

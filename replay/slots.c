@@ -77,9 +77,11 @@ static bool add_block(struct slots *s)
 	size_t slots = s->count < LEAST_SLOTS  ? LEAST_SLOTS
 		       : s->count > MOST_SLOTS ? MOST_SLOTS
 					       : s->count;
-	size_t free_bytes = 0, all_bytes = 0, bytes = slots * (size_t)CHUNK_BYTES;
+	size_t free_bytes = 0, all_bytes = 0, bytes;
 	CUdeviceptr block = 0;
 
+	/* A gap behind it: slots side by side can be copied at once, those of two blocks cannot. */
+	bytes = (slots + 1) * (size_t)CHUNK_BYTES;
 	if (array_reserve(&s->blocks, s->block_count, &s->block_capacity, sizeof(*s->blocks)) ||
 	    s->driver->cuMemGetInfo_v2(&free_bytes, &all_bytes) != CUDA_SUCCESS ||
 	    free_bytes < all_bytes / 8 + bytes ||

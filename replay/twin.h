@@ -34,6 +34,10 @@ void twin_check_finite(struct trials *t, const struct outcome *o, char *why, siz
 
 /* Called for each written element of each float extent; stops where it returns false. */
 typedef bool each_element(void *data, uint32_t dtype, uint64_t address, const void *now);
-void twin_elements(struct trials *t, const struct snapshot *s, each_element *call, void *data);
+/* Whether any of these elements, written or not, is worth the call. */
+typedef bool any_element(void *data, uint32_t dtype, const uint8_t *elements, size_t count);
+/* any may be NULL: all are. */
+void twin_elements(struct trials *t, const struct snapshot *s, any_element *any, each_element *call,
+		   void *data);
 
 #endif

@@ -4,14 +4,15 @@
 
 #include "replay/trials.h"
 
-int worker_main(int fd, struct pulse *pulse, const struct plan *plan,
+int worker_main(int fd, int ordinal, struct pulse *pulse, const struct plan *plan,
 		const struct replay_options *options, const char *driver_path)
 {
 	static struct runner r;
 	struct packet job = {0};
 	enum wire_type type;
 
-	r = (struct runner){.fd = fd, .pulse = pulse, .plan = plan, .options = options};
+	r = (struct runner){
+		.fd = fd, .ordinal = ordinal, .pulse = pulse, .plan = plan, .options = options};
 	stopwatch_start(&r.watch, &pulse->cost, ACTIVITY_HOST);
 	if (runner_open(&r, driver_path))
 		return 1;

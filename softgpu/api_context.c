@@ -11,11 +11,11 @@ API cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
 
 	if (!pctx)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (dev)
+	if (!device_exists(dev))
 		return CUDA_ERROR_INVALID_DEVICE;
 	if (device_lost() != CUDA_SUCCESS)
 		return device_lost();
-	c = context_primary();
+	c = context_primary(dev);
 	if (!c)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	c->retained++;
@@ -28,9 +28,9 @@ API cuDevicePrimaryCtxRelease_v2(CUdevice dev)
 	API_SCOPE(NEED_INIT);
 	struct context *c;
 
-	if (dev)
+	if (!device_exists(dev))
 		return CUDA_ERROR_INVALID_DEVICE;
-	c = context_primary();
+	c = context_primary(dev);
 	if (!c || !c->retained)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (c->retained == 1)
@@ -63,11 +63,11 @@ API cuCtxCreate_v2(CUcontext *pctx, unsigned int flags, CUdevice dev)
 
 	if (!pctx || flags & ~CONTEXT_FLAGS)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (dev)
+	if (!device_exists(dev))
 		return CUDA_ERROR_INVALID_DEVICE;
 	if (device_lost() != CUDA_SUCCESS)
 		return device_lost();
-	c = context_new(flags);
+	c = context_new(flags, dev);
 	if (!c)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	if (context_push((CUcontext)c->handle)) {
@@ -137,7 +137,7 @@ API cuCtxGetDevice(CUdevice *device)
 	API_SCOPE(NEED_CONTEXT);
 	if (!device)
 		return CUDA_ERROR_INVALID_VALUE;
-	*device = 0;
+	*device = api.context->device;
 	return CUDA_SUCCESS;
 }
 

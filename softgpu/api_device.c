@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* API: initialisation and the device. */
+/* API: initialisation and the devices. */
 #include "softgpu/device.h"
 
 #include <string.h>
@@ -27,9 +27,9 @@ API cuDeviceGet(CUdevice *device, int ordinal)
 	API_SCOPE(NEED_INIT);
 	if (!device)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (ordinal)
+	if (!device_exists(ordinal))
 		return CUDA_ERROR_INVALID_DEVICE;
-	*device = 0;
+	*device = ordinal;
 	return CUDA_SUCCESS;
 }
 
@@ -38,7 +38,7 @@ API cuDeviceGetCount(int *count)
 	API_SCOPE(NEED_INIT);
 	if (!count)
 		return CUDA_ERROR_INVALID_VALUE;
-	*count = 1;
+	*count = (int)device_settings()->devices;
 	return CUDA_SUCCESS;
 }
 
@@ -47,7 +47,7 @@ API cuDeviceGetName(char *name, int len, CUdevice dev)
 	API_SCOPE(NEED_INIT);
 	if (!name || len <= 0)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (dev)
+	if (!device_exists(dev))
 		return CUDA_ERROR_INVALID_DEVICE;
 	snprintf(name, (size_t)len, "%s", DEVICE_NAME);
 	return CUDA_SUCCESS;
@@ -58,7 +58,7 @@ API cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev)
 	API_SCOPE(NEED_INIT);
 	if (!bytes)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (dev)
+	if (!device_exists(dev))
 		return CUDA_ERROR_INVALID_DEVICE;
 	*bytes = space_total();
 	return CUDA_SUCCESS;
@@ -122,7 +122,7 @@ API cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev)
 	API_SCOPE(NEED_INIT);
 	if (!pi || attrib < 1 || attrib >= CU_DEVICE_ATTRIBUTE_MAX)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (dev)
+	if (!device_exists(dev))
 		return CUDA_ERROR_INVALID_DEVICE;
 	*pi = 0;
 	for (size_t i = 0; i < ARRAY_LENGTH(attributes); i++)

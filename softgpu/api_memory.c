@@ -158,6 +158,13 @@ static void pointer_bounds(const struct range *r, uint64_t *base, uint64_t *size
 	*size = reserved ? b->size : r->size;
 }
 
+static int device_of(const struct range *r)
+{
+	const struct context *c = context_get((CUcontext)r->owner);
+
+	return r->physical ? r->physical->device : c ? c->device : 0;
+}
+
 static CUresult pointer_attribute(void *data, CUpointer_attribute attribute, uint64_t address)
 {
 	const struct range *r = space_range(address);
@@ -188,7 +195,7 @@ static CUresult pointer_attribute(void *data, CUpointer_attribute attribute, uin
 		*(unsigned long long *)data = r->id;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-		*(int *)data = 0;
+		*(int *)data = device_of(r);
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_IS_MANAGED:
 		*(int *)data = r->kind == RANGE_MANAGED;

@@ -36,7 +36,7 @@ static CUresult allocation_prop_check(const CUmemAllocationProp *prop)
 			    prop->location.type);
 		return CUDA_ERROR_NOT_SUPPORTED;
 	}
-	if (prop->location.id)
+	if (!device_exists(prop->location.id))
 		return CUDA_ERROR_INVALID_DEVICE;
 	if (prop->requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE ||
 	    prop->allocFlags.compressionType || prop->allocFlags.usage) {
@@ -77,6 +77,7 @@ API cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CUmemAl
 	p = space_create(size);
 	if (!p)
 		return CUDA_ERROR_OUT_OF_MEMORY;
+	p->device = prop->location.id;
 	h = handle_new(HANDLE_PHYSICAL, p);
 	if (!h) {
 		space_release(p);
@@ -132,7 +133,7 @@ API cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc, si
 				    desc[i].location.type);
 			return CUDA_ERROR_NOT_SUPPORTED;
 		}
-		if (desc[i].location.id)
+		if (!device_exists(desc[i].location.id))
 			return CUDA_ERROR_INVALID_DEVICE;
 		if (desc[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READ) {
 			softgpu_log(SOFTGPU_LOG_ERROR,

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "lib/base.h"
+#include "softgpu/device.h"
 #include "softgpu/graph.h"
 #include "softgpu/handle.h"
 #include "softgpu/space.h"
@@ -19,7 +20,7 @@ struct stack {
 
 static pthread_key_t stack_key;
 static pthread_once_t stack_once = PTHREAD_ONCE_INIT;
-static struct context *primary;
+static struct context *primaries[DEVICE_MOST];
 
 static void stack_free(void *data)
 {
@@ -97,13 +98,14 @@ int context_set(CUcontext handle)
 	return 0;
 }
 
-struct context *context_new(unsigned flags)
+struct context *context_new(unsigned flags, int device)
 {
 	struct context *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return NULL;
 	c->flags = flags;
+	c->device = device;
 	c->handle = handle_new(HANDLE_CONTEXT, c);
 	if (!c->handle) {
 		free(c);
@@ -112,14 +114,16 @@ struct context *context_new(unsigned flags)
 	return c;
 }
 
-struct context *context_primary(void)
+struct context *context_primary(int device)
 {
-	if (!primary) {
-		primary = context_new(0);
-		if (primary)
-			primary->primary = true;
+	struct context **primary = &primaries[device];
+
+	if (!*primary) {
+		*primary = context_new(0, device);
+		if (*primary)
+			(*primary)->primary = true;
 	}
-	return primary;
+	return *primary;
 }
 
 struct context *context_get(CUcontext handle)

@@ -12,15 +12,16 @@ struct context {
 	uint64_t handle;
 	bool primary;
 	unsigned flags;
+	int device;
 	unsigned retained; /* primary only: 0 = not active */
 };
 
 /* All of it runs under the API lock. */
 
-/* The device's primary context, made at the first call; NULL without memory. */
-struct context *context_primary(void);
+/* A device's primary context, made at the first call; NULL without memory. */
+struct context *context_primary(int device);
 /* A created context. NULL without memory. */
-struct context *context_new(unsigned flags);
+struct context *context_new(unsigned flags, int device);
 /* The context of a handle; NULL for one that is not or no longer valid. */
 struct context *context_get(CUcontext handle);
 /* Ends a created context: its memory, modules, streams and events go with it. */

@@ -16,11 +16,16 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool initialised, forked;
 static CUresult lost = CUDA_SUCCESS;
-static struct device_settings settings;
+static struct device_settings settings = {.devices = 1};
 
 const struct device_settings *device_settings(void)
 {
 	return &settings;
+}
+
+bool device_exists(int ordinal)
+{
+	return ordinal >= 0 && (uint64_t)ordinal < settings.devices;
 }
 
 CUresult device_lost(void)
@@ -90,6 +95,7 @@ static CUresult settings_read(void)
 	    !setting_number(ENVIRONMENT_SOFTGPU_FILL, 255, &fill) ||
 	    !setting_number(ENVIRONMENT_SOFTGPU_SEED, UINT64_MAX, &settings.seed) ||
 	    !setting_number(ENVIRONMENT_SOFTGPU_QUOTA, UINT64_MAX, &settings.quota) ||
+	    !setting_number(ENVIRONMENT_SOFTGPU_DEVICES, DEVICE_MOST, &settings.devices) ||
 	    !fault_read())
 		return CUDA_ERROR_INVALID_VALUE;
 	softgpu_log_set_level((enum softgpu_log_level)level);

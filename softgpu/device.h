@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The one device: its state, its settings, and the gate that every API call passes. */
+/* The device, or devices alike: their state, its settings, and the gate that every API call passes.
+ */
 #ifndef SOFTGPU_DEVICE_H
 #define SOFTGPU_DEVICE_H
 
@@ -20,15 +21,19 @@
 	132 /* as the GPUs of that architecture: kernels size grids by it \
 	     */
 #define DEVICE_THREADS_SM 2048
+#define DEVICE_MOST       64 /* devices that KERNELAB_SOFTGPU_DEVICES may ask for */
 #define DEVICE_BLOCKS_SM  32
 #define DEVICE_REGISTERS  65536
 
 struct device_settings { /* from the environment, read by cuInit */
 	enum machine_contract contract;
-	uint64_t seed, quota;
+	uint64_t seed, quota, devices;
 	bool blocking; /* CUDA_LAUNCH_BLOCKING: a launch returns its own fault */
 };
 const struct device_settings *device_settings(void);
+
+/* Whether there is a device of that number. After device_init. */
+bool device_exists(int ordinal);
 
 /* Reads the environment. CUDA_ERROR_INVALID_VALUE with a log line that names the variable. */
 CUresult device_init(void);

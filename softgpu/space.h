@@ -43,6 +43,7 @@ enum range_kind {
 struct physical {
 	uint64_t size;
 	uint8_t *host;
+	int device;        /* that it was asked of; all devices share one memory */
 	size_t references; /* the handle, and each mapping */
 };
 

@@ -36,6 +36,9 @@
 	{OPTION_SECONDS, "timeout", 0, "SECONDS", "limit of one launch; default 60",               \
 	 &(o).timeout_s},                                                                          \
 	{OPTION_TEXT, "device", 0, "WHICH", "auto, gpu or soft; default auto", &(device)},         \
+	{OPTION_TEXT, "devices", 0, "LIST",                                                        \
+	 "replay on several at once: all, how many, or a list as 0,2 or 1-3; default the first",   \
+	 &(o).devices},                                                                            \
 	{OPTION_TEXT, "a-version", 0, "TEXT", "version of side A, for the report",                 \
 	 &(o).a_version},                                                                          \
 	{OPTION_TEXT, "a-commit", 0, "TEXT", "commit of side A", &(o).a_commit},                   \

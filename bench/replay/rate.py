@@ -75,7 +75,7 @@ def main():
     parser.add_argument("--devices")
     parser.add_argument("--small", type=int, default=50)
     parser.add_argument("--large", type=int, default=32 << 20)
-    o = parser.parse_args()
+    o = parser.parse_intermixed_args()
     o.build = os.path.abspath(o.build)
     o.kernelab = os.path.join(o.build, "tools/kernelab")
     print("| launches | trials | s | trials/s | /s of work | GB up (inputs) | GB down | GB restored | % of the workers' time |\n"

@@ -107,6 +107,33 @@ with tempfile.TemporaryDirectory(prefix="kernelab-replay-") as folder:
     refused("exists", arguments=good)
     refused("result of a replay", arguments=[out, "--b", b, "-o", at("again.klab")])
 
+    # Several devices: one result, the same as that of one.
+    def report(name, *arguments, **environment):
+        done = run(*many, "--b", b, *soft, *arguments, "-o", at(name + ".klab"), **environment)
+        expect(done, 0, "7 launches", "7 faithful")
+        subprocess.run([KERNELAB, "analyze", at(name + ".klab"), "--json", at(name + ".json")],
+                       capture_output=True)
+        with open(at(name + ".json"), encoding="utf-8") as f:
+            found = json.load(f)
+        cost = found.pop("replay_cost")
+        return cost, re.sub(r'"time_us": {[^}]*}', "", json.dumps(found)).replace(name + ".klab", "")
+
+    many = [at(f"many{i}.klab") for i in range(7)]
+    for path in many:
+        make(path, "scale")
+    one, three = report("one"), report("three", "--devices", "all", KERNELAB_SOFTGPU_DEVICES="3")
+    if one[1] != three[1] or one[0]["trials"] != three[0]["trials"]:
+        problems.append(f"three devices give another result than one: {one[0]} {three[0]}")
+    if (one[0]["devices"], three[0]["devices"]) != (1, 3):
+        problems.append(f"devices used: {one[0]}, {three[0]}")
+    if report("list", "--devices", "2,0", KERNELAB_SOFTGPU_DEVICES="3")[0]["devices"] != 2:
+        problems.append("--devices 2,0 did not use two devices")
+    for devices, words in (("4", "no device 3"), ("0,0", "twice"), ("1-", "--devices 1-"), ("0", "--devices 0"),
+                           ("0-3", "no device 3"), ("two", "--devices two"), ("0;1", "--devices 0;1")):
+        refused(words, arguments=[*many, "--b", b, *soft, "-o", at("no.klab"), "--devices", devices],
+                KERNELAB_SOFTGPU_DEVICES="3")
+    refused("device", arguments=[*many, "--b", b, *soft, "-o", at("no.klab")], KERNELAB_SOFTGPU_DEVICES="0")
+
     # A damaged chunk costs the launches that need it.
     damaged = bytearray(whole)
     damaged[whole.index(b".version 8.0")] ^= 1
