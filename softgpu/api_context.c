@@ -46,9 +46,9 @@ API cuDevicePrimaryCtxReset_v2(CUdevice dev)
 	API_SCOPE(NEED_INIT);
 	struct context *c;
 
-	if (dev)
+	if (!device_exists(dev))
 		return CUDA_ERROR_INVALID_DEVICE;
-	c = context_primary();
+	c = context_primary(dev);
 	if (!c)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	if (c->retained)
