@@ -344,12 +344,13 @@ static int read_kernels(struct image *im, struct cubin *c, struct error *err)
 static char *tool_version(const struct section *s)
 {
 	const char *p = s->size ? memmem(s->data, s->size, ", V", 3) : NULL;
-	const char *end = (const char *)s->data + s->size;
+	const char *end;
 	size_t n = 0;
 
 	if (!p)
 		return strdup("");
 	p += 3;
+	end = (const char *)s->data + s->size;
 	while (p + n < end && n < 32 && ((p[n] >= '0' && p[n] <= '9') || p[n] == '.'))
 		n++;
 	return strndup(p, n);

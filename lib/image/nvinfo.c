@@ -51,10 +51,11 @@ static uint32_t u32(const uint8_t *p)
 /* 1 with *a, 0 at the end, -EINVAL cut off. */
 static int next(struct cursor *c, struct attribute *a)
 {
-	const uint8_t *p = c->data + c->at;
+	const uint8_t *p;
 
 	if (c->at == c->size)
 		return 0;
+	p = c->data + c->at;
 	if (c->size - c->at < 4)
 		return -EINVAL;
 	*a = (struct attribute){
