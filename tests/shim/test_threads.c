@@ -23,11 +23,15 @@ static unsigned long read_number(int fd)
 	return strtoul(text, NULL, 10);
 }
 
-static void all_launches_are_accounted_for(void **state)
+static void storm(const char *one, const char *two)
 {
-	static const char *const settings[] = {"KERNELAB_ORIGIN=all", "KERNELAB_EXCLUDE=^counted",
-					       "KERNELAB_SAMPLE=2,4,4",
-					       "KERNELAB_SOFTGPU_LOG=quiet", NULL};
+	const char *settings[] = {"KERNELAB_ORIGIN=all",
+				  "KERNELAB_EXCLUDE=^counted",
+				  "KERNELAB_SAMPLE=2,4,4",
+				  "KERNELAB_SOFTGPU_LOG=quiet",
+				  one,
+				  two,
+				  NULL};
 	struct client_run run;
 	int out, pid = client_start(&run, "storm", "softmax_k", settings, &out);
 	unsigned long launches = read_number(out), counted = 0, mine = 0;
@@ -62,9 +66,35 @@ static void all_launches_are_accounted_for(void **state)
 	client_clean(&run);
 }
 
+static void all_launches_are_accounted_for(void **state)
+{
+	storm(NULL, NULL);
+}
+
+/* Everybody waits for the one place in the ring, and each launch copies whole allocations. */
+static void with_little_room(void **state)
+{
+	storm("KERNELAB_RING=1", "KERNELAB_EXTENTS=off");
+}
+
+static void without_pinned_memory(void **state)
+{
+	storm("KERNELAB_SOFTGPU_FAULT=cuMemHostRegister_v2:1+:2", "KERNELAB_SKIP_LAUNCHES=2");
+}
+
+static void while_the_run_starts_and_stops(void **state)
+{
+	storm("KERNELAB_START_AFTER=500", "KERNELAB_STOP_AFTER=2500");
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(all_launches_are_accounted_for)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_launches_are_accounted_for),
+		cmocka_unit_test(with_little_room),
+		cmocka_unit_test(without_pinned_memory),
+		cmocka_unit_test(while_the_run_starts_and_stops),
+	};
 
 	/* The sanitizer's runtime cannot lay out its memory on every kernel. */
 	if (getenv("PROBE") && system(getenv("PROBE")))
