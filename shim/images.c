@@ -215,14 +215,20 @@ void images_decide(struct image *image, const char *entry)
 		.image_path = image->path,
 		.caller = image->caller,
 	};
+	enum origin origin;
+	const char *how;
 
 	if (image->wanted || !image->data)
 		return;
-	image->origin = origin_decide(&evidence, &image->origin_how);
-	if (image->origin != ORIGIN_OTHER && settings->origin_name >= 0) {
-		image->origin = (enum origin)settings->origin_name;
-		image->origin_how = "KERNELAB_ORIGIN_NAME";
+	origin = origin_decide(&evidence, &how);
+	if (origin != ORIGIN_OTHER && settings->origin_name >= 0) {
+		origin = (enum origin)settings->origin_name;
+		how = "KERNELAB_ORIGIN_NAME";
 	}
+	pthread_mutex_lock(&recorder_table_lock);
+	image->origin = origin;
+	image->origin_how = how;
+	pthread_mutex_unlock(&recorder_table_lock);
 	if (settings->origins & 1u << image->origin && name_wanted(image, entry))
 		write_image(image);
 }

@@ -23,7 +23,7 @@ struct image {
 	char *path, *caller; /* may be NULL */
 	const char *loader;  /* driver entry */
 	struct cache_entry cache;
-	enum origin origin;
+	enum origin origin; /* written under both locks */
 	const char *origin_how;
 	struct signature *signature; /* of .source, or of .ttir; NULL without both */
 	struct tail_blocks blocks;   /* of the same text */

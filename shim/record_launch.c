@@ -357,10 +357,12 @@ static void free_launch(struct pending *p)
 static void note_pageable(struct bundle_writer *w, const struct ring *ring)
 {
 	static atomic_flag noted = ATOMIC_FLAG_INIT;
+	char why[200];
 
-	if (!ring_pinned(ring) && !atomic_flag_test_and_set(&noted))
-		recorder_put(facts_put(w, "capture.copies", "pageable", ring_pageable_reason(ring)),
-			     "writing a fact");
+	if (ring_pinned(ring) || atomic_flag_test_and_set(&noted))
+		return;
+	ring_pageable_reason(ring, why, sizeof(why));
+	recorder_put(facts_put(w, "capture.copies", "pageable", why), "writing a fact");
 }
 
 /* All that the launch touches. */

@@ -29,6 +29,7 @@
 #define POLL_MOST_S    500e-6
 #define SPIN_S         100e-6 /* a sleep takes longer than most waits */
 #define CONTEXT_END_S  20.0
+#define REASON_BYTES   200u
 
 enum slot_state {
 	SLOT_FREE,
@@ -51,8 +52,9 @@ struct ring {
 	unsigned long generation;
 	unsigned segment_count, limit; /* of segments */
 	bool growing;
-	char reason[200]; /* why it is pageable; "" */
-	atomic_int lost;  /* CUresult: nothing that flies will come */
+	atomic_bool pageable;
+	char reason[REASON_BYTES]; /* why; lock */
+	atomic_int lost;           /* CUresult: nothing that flies will come */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -108,44 +110,53 @@ uint64_t ring_bytes(void)
 
 bool ring_pinned(const struct ring *r)
 {
-	return !*r->reason;
+	return !atomic_load(&r->pageable);
 }
 
-const char *ring_pageable_reason(const struct ring *r)
+void ring_pageable_reason(const struct ring *r, char *text, size_t size)
 {
-	return r->reason;
+	pthread_mutex_lock(&lock);
+	snprintf(text, size, "%s", r->reason);
+	pthread_mutex_unlock(&lock);
+}
+
+/* Caller holds lock. */
+static void set_pageable(struct ring *r, const char *why)
+{
+	snprintf(r->reason, sizeof(r->reason), "%s", why);
+	atomic_store(&r->pageable, *why != 0);
 }
 
 /* ---- memory ---- */
 
-static bool refused(struct ring *r, const char *call, CUresult result)
+static bool refused(char why[REASON_BYTES], const char *call, CUresult result)
 {
 	char text[120];
 
-	snprintf(r->reason, sizeof(r->reason), "%s: %s", call,
+	snprintf(why, REASON_BYTES, "%s: %s", call,
 		 driver_error_text(&real, result, text, sizeof(text)));
 	return false;
 }
 
-/* Registers a segment with the current context and tries one word; false: the ring is pageable. */
-static bool pin(struct ring *r, struct segment *s)
+/* Registers a segment with the current context; false, and why: the ring is pageable. */
+static bool pin(struct segment *s, char why[REASON_BYTES])
 {
 	CUresult result;
 
 	s->device = 0;
 	if (!real.cuMemHostRegister_v2 || !real.cuMemHostUnregister ||
 	    !real.cuMemHostGetDevicePointer_v2 || !real.cuStreamWriteValue32_v2)
-		return refused(r, "cuStreamWriteValue32", CUDA_ERROR_NOT_FOUND);
+		return refused(why, "cuStreamWriteValue32", CUDA_ERROR_NOT_FOUND);
 	result =
 		real.cuMemHostRegister_v2(s->memory, segment_bytes(), CU_MEMHOSTREGISTER_DEVICEMAP);
 	if (result != CUDA_SUCCESS)
-		return refused(r, "cuMemHostRegister", result);
+		return refused(why, "cuMemHostRegister", result);
 	result = real.cuMemHostGetDevicePointer_v2(&s->device, s->memory, 0);
 	if (result == CUDA_SUCCESS && s->device)
 		return true;
 	real.cuMemHostUnregister(s->memory);
 	s->device = 0;
-	return refused(r, "cuMemHostGetDevicePointer",
+	return refused(why, "cuMemHostGetDevicePointer",
 		       result == CUDA_SUCCESS ? CUDA_ERROR_UNKNOWN : result);
 }
 
@@ -164,7 +175,7 @@ static void lay_out(struct ring *r, struct segment *s)
 	}
 }
 
-static struct segment *segment_new(struct ring *r)
+static struct segment *segment_new(struct ring *r, char why[REASON_BYTES])
 {
 	struct segment *s;
 
@@ -183,7 +194,7 @@ static struct segment *segment_new(struct ring *r)
 	madvise(s->memory, segment_bytes(), MADV_DONTFORK);
 	madvise(s->memory, segment_bytes(), MADV_HUGEPAGE);
 	if (ring_pinned(r))
-		pin(r, s);
+		pin(s, why);
 	lay_out(r, s);
 	return s;
 }
@@ -193,7 +204,6 @@ static bool enough(struct ring *r, struct segment *s)
 {
 	if (s->device || !r->segment_count || !r->segments[0]->device)
 		return false;
-	*r->reason = 0;
 	r->limit = r->segment_count;
 	return true;
 }
@@ -216,17 +226,20 @@ static bool may_grow(const struct ring *r)
 /* Caller holds lock, which is given up meanwhile: registering takes milliseconds. */
 static bool grow(struct ring *r)
 {
+	char why[REASON_BYTES] = "";
 	struct segment *s;
 
 	r->growing = true;
 	pthread_mutex_unlock(&lock);
-	s = segment_new(r);
+	s = segment_new(r, why);
 	pthread_mutex_lock(&lock);
 	r->growing = false;
 	pthread_cond_broadcast(&freed);
 	if (s && enough(r, s)) {
 		segment_free(s);
 		s = NULL;
+	} else if (s && *why) {
+		set_pageable(r, why);
 	}
 	if (s)
 		r->segments[r->segment_count++] = s;
@@ -251,15 +264,17 @@ static bool registered(const struct ring *r)
 /* All that flew is gone with the context that had this handle before. Caller holds lock. */
 static void register_anew(struct ring *r)
 {
-	*r->reason = 0;
+	char why[REASON_BYTES] = "";
+
+	set_pageable(r, "");
 	r->generation = ++generations;
 	atomic_store(&r->lost, CUDA_SUCCESS);
 	for (unsigned i = 0; i < r->segment_count; i++) {
 		struct segment *s = r->segments[i];
 
 		s->device = 0;
-		if (ring_pinned(r))
-			pin(r, s);
+		if (ring_pinned(r) && !pin(s, why))
+			set_pageable(r, why);
 		for (unsigned j = 0; j < SEGMENT_SLOTS; j++) {
 			struct slot *slot = &s->slots[j];
 
@@ -302,7 +317,7 @@ static struct ring *ring_new(CUcontext context, const char **why)
 	r->context = context;
 	r->generation = ++generations;
 	atomic_store(&r->lost, CUDA_SUCCESS);
-	*r->reason = 0;
+	set_pageable(r, "");
 	r->limit = segments_wanted();
 	real.cuCtxGetDevice(&r->device);
 	return r;

@@ -67,7 +67,7 @@ struct slot {
 struct ring *ring_here(const char **why);
 /* Copies are asynchronous; else ring_pageable_reason says why not (for the life of the ring). */
 bool ring_pinned(const struct ring *r);
-const char *ring_pageable_reason(const struct ring *r);
+void ring_pageable_reason(const struct ring *r, char *text, size_t size);
 uint32_t ring_slot_bytes(void); /* a whole number of chunks */
 /* Bytes that the ring can hold. */
 uint64_t ring_bytes(void);
