@@ -83,8 +83,6 @@ static int put_remarks(FILE *out, const struct analysis *a)
 	struct remark_list list = {.out = out};
 	int e;
 
-	if (!a->policy && !a->baseline && !a->since.path)
-		return 0;
 	fputs("<ul class=\"remarks\">\n", out);
 	e = remarks(a, put_remark, &list);
 	fputs("</ul>\n", out);

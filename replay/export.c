@@ -42,7 +42,9 @@ static int close_file(const struct export *x, const char *name, FILE *f)
 {
 	bool bad = ferror(f);
 
-	if ((fclose(f) != 0) | bad)
+	if (fclose(f))
+		bad = true;
+	if (bad)
 		return error_set(x->err, EIO, ERROR_NO_OFFSET, "writing %s/%s failed", x->path,
 				 name);
 	return 0;

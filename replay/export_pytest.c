@@ -228,7 +228,9 @@ static int put_cubin(const struct exporter *x, const struct bound *b, const char
 		return rc;
 	f = fopen(path, "wxe");
 	done = f ? fwrite(data, 1, size, f) : 0;
-	if (!f || (fclose(f) != 0) | (done != size))
+	if (f && fclose(f))
+		done = 0;
+	if (!f || done != size)
 		return error_set(x->err, errno ? errno : EIO, ERROR_NO_OFFSET, "%s: %s", path,
 				 strerror(errno ? errno : EIO));
 	return 0;
@@ -462,6 +464,7 @@ static int write_file(const struct exporter *x)
 {
 	_cleanup_free_ char *from = NULL, *text = NULL;
 	size_t size;
+	bool bad;
 	FILE *out;
 	int rc = part_find(PART_PYTEST, &from, x->err);
 
@@ -473,7 +476,10 @@ static int write_file(const struct exporter *x)
 		return error_set(x->err, rc ? -rc : errno, ERROR_NO_OFFSET, "%s: %s",
 				 rc ? from : x->request->path, strerror(rc ? -rc : errno));
 	rc = fill_template(x, text, out);
-	if ((ferror(out) != 0) | (fclose(out) != 0) && !rc)
+	bad = ferror(out) != 0;
+	if (fclose(out))
+		bad = true;
+	if (bad && !rc)
 		rc = error_set(x->err, EIO, ERROR_NO_OFFSET, "writing %s failed", x->request->path);
 	if (rc)
 		unlink(x->request->path);

@@ -165,8 +165,21 @@ TORCH = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16
          "i32": "int32", "i16": "int16", "i8": "int8", "bool": "bool"}
 
 
+MODULES = {}  # by path: importing a script runs it, so once
+
+
+def load(path, name):
+    if path not in MODULES:
+        spec = importlib.util.spec_from_file_location(name, path)
+        if not spec or not os.path.exists(path):
+            raise Missing(f"no {path}")
+        MODULES[path] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(MODULES[path])
+    return MODULES[path]
+
+
 def find_source(case):
-    """The kernel as a Triton function, its constants and options; Missing with the reason."""
+    """The kernel as a Triton function, and its constants; Missing with the reason."""
     if os.environ.get("KERNELAB_TEST_CUBIN") or not case["python"]:
         raise Missing("no Python source is known")
     try:
@@ -177,12 +190,7 @@ def find_source(case):
     if not torch.cuda.is_available():
         raise Missing("torch sees no GPU")
     path = case["python"]["file"]
-    spec = importlib.util.spec_from_file_location("kernelab_case_" + case["kernel"], path)
-    if not spec or not os.path.exists(path):
-        raise Missing(f"no {path}")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    function = getattr(module, case["kernel"], None)
+    function = getattr(load(path, "kernelab_case_" + case["kernel"]), case["kernel"], None)
     while function is not None and not isinstance(function, triton.runtime.JITFunction):
         function = getattr(function, "fn", None)  # autotuner, heuristics
     if function is None:

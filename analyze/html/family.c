@@ -288,6 +288,9 @@ static int put_launch(FILE *out, const struct family_verdict *f, const struct ca
 		 phrase_fidelity(config, c->record));
 	if (!e)
 		e = put_item(out, "Trials", text);
+	if (!e && f->outcome.bucket > 1)
+		e = put_item(out, "Shown by",
+			     f->scope.trials ? f->scope.trials : "the recorded inputs");
 	if (o)
 		snprintf(text, sizeof(text),
 			 "%.80s, %s, %" PRIu64 " × %" PRIu64 " (%.150s)%s%.120s", o->name,

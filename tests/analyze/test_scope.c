@@ -47,13 +47,13 @@ static void launch(uint32_t config, const char *params, const float *b)
 		.address = MAKER_ADDRESS, .size = sizeof(plain), .arg = 2, .dtype = DTYPE_F32};
 	struct record_case c = {.config = config,
 				.bundle = "a.klab",
-				.seq = ++seq,
+				.seq = seq + 1,
 				.grid = {8, 1, 1},
-				.shape_class = {seq, 0},
 				.fidelity = FIDELITY_FAITHFUL,
 				.extents = {&e, 1},
 				.params = params};
 
+	c.shape_class.high = ++seq;
 	maker_case_full(&maker, &c);
 	maker_trials(&maker, plain, b);
 }

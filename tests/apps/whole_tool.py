@@ -25,6 +25,12 @@ class Tool:
         self.train = os.path.join(build, "tests", "apps", "train")
         self.problems = []
 
+    def instrumented(self):
+        """A sanitizer's build: its libraries cannot be loaded into programs that are not."""
+        shim = os.path.join(self.build, "shim", "libkernelab-shim.so")
+        return "__asan" in subprocess.run(["nm", "-D", shim], capture_output=True, text=True,
+                                          check=True).stdout
+
     def expect(self, condition, message):
         if not condition:
             self.problems.append(message)
