@@ -81,6 +81,18 @@ def add_stages(backend, stages, options, gluon):
     backend.add_stages(stages, options, Language.GLUON if gluon else Language.TRITON)
 
 
+def extern_libraries(listed):
+    """Those beside Triton's own libdevice, by name: pairs of name and path; fbtriton lists names only."""
+    libraries = {}
+    for entry in listed:
+        name, path = entry if isinstance(entry, list) else (entry, "")
+        if name != "libdevice":
+            if not path:
+                raise ValueError(f"the path of its library {name} was not recorded")
+            libraries[name] = path
+    return libraries
+
+
 def first_ir(base, target, options, backend, context):
     """(module, whether the frontend made it)"""
     from triton._C.libtriton import ir
@@ -119,7 +131,7 @@ def compile_one(base):
     target = GPUTarget("cuda", int(old["target"]["arch"]), int(old["target"]["warp_size"]))
     backend = make_backend(target)
     given = {k: hashable(v) for k, v in old.items() if v is not None and k not in COMPUTED}
-    libraries = {k: v for k, v in old.get("extern_libs") or [] if k != "libdevice"}
+    libraries = extern_libraries(old.get("extern_libs") or [])
     if libraries:
         given["extern_libs"] = libraries
     options = backend.parse_options(given)

@@ -154,6 +154,23 @@ def check_pairs(python, top):
         expect(("the Python source itself is another" in notes) == (not options), f"{options}: {notes}")
 
 
+def has_tlx(python):
+    return not subprocess.run([python, "-c", "import triton.language.extra.tlx"], capture_output=True).returncode
+
+
+def check_tlx(python, top):
+    """fbtriton: recognised, noted, and compiled anew from the source, a warp-specialised kernel too."""
+    out = os.path.join(top, "tlx")
+    done = capture(python, out, "jit_tlx.py")
+    expect(done.stdout == "499500.0\n999000.0 500500.0\n", f"TLX: {done.stdout!r}")
+    families = suite(out)
+    expect({(name, f["origin"]) for name, f in families.items()} == {("tlx_cp", "tlx"), ("tlx_ws", "tlx")}, f"{families}")
+    expect(all(i["constexprs"] == {"BLOCK": 256} for f in families.values() for i in images(f)), "notes on TLX kernels")
+    same = replay(out, "triton:" + python, os.path.join(top, "tlx.klab"))
+    expect(same["sides"]["B"]["made_by"].endswith("all stages from the recorded Python source on"), f"{same['sides']}")
+    expect(all(f["bucket"] == 1 for f in same["families"]) and all(c["same_ptx"] for c in configs(same)), "TLX from source")
+
+
 pythons = os.environ.get("KERNELAB_TEST_PYTHON", sys.executable).split(":")
 for test_python in pythons:
     another = next((p for p in pythons if p != test_python), None)
@@ -163,6 +180,9 @@ for test_python in pythons:
         continue
     versions.append(found)
     with tempfile.TemporaryDirectory() as folder:
+        if has_tlx(test_python):  # its autotuner wants torch
+            check_tlx(test_python, folder)
+            continue
         check_notes(test_python, folder)
         check_without(test_python, folder)
         check_children(test_python, folder)
