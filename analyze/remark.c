@@ -37,6 +37,29 @@ __attribute__((format(printf, 3, 4))) static int tell(const struct teller *t, in
 	return 0;
 }
 
+/* What else than the compiler is not the same, as replay found it. */
+static int tell_environment(const struct teller *t)
+{
+	static const char prefix[] = "environment.";
+	const struct bundle *b = t->a->results[0]->bundle;
+	bool any = false;
+	int e = 0;
+
+	for (size_t i = 0; !e && i < b->facts.count; i++) {
+		const struct record_fact *f = &b->facts.items[i];
+
+		if (!f->name || strncmp(f->name, prefix, sizeof(prefix) - 1))
+			continue;
+		if (!any)
+			e = tell(t, 0, "Beside the compiler another environment:");
+		any = true;
+		if (!e)
+			e = tell(t, 1, "%.80s: %.400s", f->name + sizeof(prefix) - 1,
+				 f->value ? f->value : "");
+	}
+	return e;
+}
+
 static int tell_policy(const struct teller *t)
 {
 	int e = t->a->policy ? tell(t, 0, "Thresholds changed by policy %s:", t->a->policy) : 0;
@@ -182,8 +205,10 @@ static int tell_tests(const struct teller *t)
 int remarks(const struct analysis *a, remark_line *line, void *data)
 {
 	struct teller t = {a, line, data};
-	int e = tell_policy(&t);
+	int e = tell_environment(&t);
 
+	if (!e)
+		e = tell_policy(&t);
 	if (!e)
 		e = tell_baseline(&t);
 	if (!e)

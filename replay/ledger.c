@@ -12,6 +12,7 @@
 #include "kernelab/dtype.h"
 #include "lib/base.h"
 #include "replay/change.h"
+#include "replay/environment.h"
 #include "replay/repro.h"
 
 #define UNSPECIFIED "unspecified"
@@ -208,6 +209,41 @@ static int put_problems(struct ledger *r, const struct source *s)
 	return 0;
 }
 
+static int put_difference(void *data, const char *name, const char *a, const char *b)
+{
+	_cleanup_free_ char *fact = text_format(ENVIRONMENT_PREFIX "%s", name);
+	_cleanup_free_ char *text =
+		text_format("A: %s; B: %s", a ? a : "not set", b ? b : "not set");
+
+	return fact && text ? put_fact(data, fact, text, "facts of the recorded runs") : -ENOMEM;
+}
+
+static int put_environment(struct ledger *r)
+{
+	return environment_compare(r->plan->a, r->plan->b, put_difference, r);
+}
+
+/* Another GPU or driver than that of the recording. */
+static int put_other_device(struct ledger *r, const struct device_text *d)
+{
+	const struct source *base = r->plan->base;
+	const struct record_device *x = NULL;
+	_cleanup_free_ char *text = NULL;
+
+	for (size_t i = 0; !x && i < base->count; i++)
+		if (base->bundles[i]->devices.count)
+			x = &base->bundles[i]->devices.items[0];
+	if (!x || !x->name || d->software || x->software ||
+	    (!strcmp(x->name, d->name) && x->driver_version == d->driver_version))
+		return 0;
+	text = text_format("recorded on %s, driver %u; replayed on %s, driver %u", x->name,
+			   x->driver_version, d->name, d->driver_version);
+	return text ? put_fact(r, ENVIRONMENT_PREFIX "replay", text,
+			       "cuDeviceGetName, "
+			       "cuDriverGetVersion")
+		    : -ENOMEM;
+}
+
 static int put_families(struct ledger *r)
 {
 	const struct pairs *pairs = &r->plan->pairs;
@@ -273,6 +309,8 @@ int ledger_open(struct ledger *r, const char *path, const struct plan *plan,
 		rc = put_problems(r, plan->a);
 	if (!rc && plan->b != plan->base && plan->b != plan->a)
 		rc = put_problems(r, plan->b);
+	if (!rc)
+		rc = put_environment(r);
 	if (!rc && plan->reserve.host_as_device.count)
 		rc = put_fact(r, "replay.host_memory", "some as device memory",
 			      "device memory lies within the same 32 MiB");
@@ -300,7 +338,7 @@ int ledger_device(struct ledger *r, const struct device_text *d, bool first)
 	if (!rc && first && d->software)
 		rc = put_fact(r, "replay.level", "PTX level: ptxas not executed",
 			      "the software device executes PTX");
-	return rc;
+	return rc ? rc : put_other_device(r, d);
 }
 
 /* ---- trials ---- */

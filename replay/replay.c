@@ -11,6 +11,7 @@
 #include "lib/base.h"
 #include "replay/crew.h"
 #include "replay/devices.h"
+#include "replay/environment.h"
 #include "replay/process.h"
 #include "replay/progress.h"
 #include "replay/ledger.h"
@@ -219,6 +220,15 @@ static void finish_cost(struct replay *p)
 	p->summary->writing_ns = p->own.ns[ACTIVITY_DISK];
 }
 
+static int note_difference(void *data, const char *name, const char *a, const char *b)
+{
+	struct replay *p = data;
+
+	progress_note(&p->progress, "beside the compiler %s differs: A: %s; B: %s", name,
+		      a ? a : "not set", b ? b : "not set");
+	return 0;
+}
+
 static int run_device(struct replay *p, struct error *err)
 {
 	char how[200];
@@ -232,6 +242,7 @@ static int run_device(struct replay *p, struct error *err)
 	if (p->options->device == REPLAY_DEVICE_AUTO && !strncmp(how, "no GPU", 6))
 		progress_note(&p->progress, "%s (PTX level: ptxas is not executed)", how);
 	note_problems(p, p->plan->base);
+	environment_compare(p->plan->a, p->plan->b, note_difference, p);
 	if (p->plan->a != p->plan->base)
 		note_problems(p, p->plan->a);
 	if (p->plan->b != p->plan->base && p->plan->b != p->plan->a)

@@ -28,6 +28,8 @@ void maker_begin(struct maker *m, const char *path, const struct maker_head *hea
 	struct record_fact level = {.name = "replay.level",
 				    .value = "PTX level: ptxas not executed"};
 	struct record_fact model = {.name = "context.model", .value = "tiny"};
+	struct record_fact other = {.name = "environment.torch.version",
+				    .value = "A: 2.11.0; B: 2.12.0"};
 
 	head = head ? head : &plain;
 	*m = (struct maker){0};
@@ -44,6 +46,7 @@ void maker_begin(struct maker *m, const char *path, const struct maker_head *hea
 		MUST(bundle_put_fact(m->writer, &level));
 	}
 	MUST(bundle_put_fact(m->writer, &model));
+	MUST(bundle_put_fact(m->writer, &other));
 	MUST(bundle_put_device(m->writer, &device));
 }
 
