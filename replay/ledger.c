@@ -274,6 +274,26 @@ static int put_families(struct ledger *r)
 	return 0;
 }
 
+/* Where launches of several devices were recorded: they are replayed on whatever devices there are.
+ */
+static int put_recorded_devices(struct ledger *r, const struct plan *plan)
+{
+	uint64_t seen = 0;
+	char text[240] = "";
+
+	for (size_t i = 0; i < plan->count; i++)
+		if (plan->cases[i].launch->device < 64)
+			seen |= 1ull << plan->cases[i].launch->device;
+	if (!(seen & (seen - 1)))
+		return 0;
+	for (unsigned i = 0; i < 64; i++)
+		if (seen >> i & 1)
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%u",
+				 *text ? ", " : "", i);
+	return put_fact(r, "replay.recorded_devices", text,
+			"a launch is replayed on any device, at the recorded addresses");
+}
+
 int ledger_open(struct ledger *r, const char *path, const struct plan *plan,
 		const struct replay_options *options, struct replay_summary *summary,
 		const char *driver_path, const char *driver_how, struct error *err)
@@ -311,6 +331,8 @@ int ledger_open(struct ledger *r, const char *path, const struct plan *plan,
 		rc = put_problems(r, plan->b);
 	if (!rc)
 		rc = put_environment(r);
+	if (!rc)
+		rc = put_recorded_devices(r, plan);
 	if (!rc && plan->reserve.host_as_device.count)
 		rc = put_fact(r, "replay.host_memory", "some as device memory",
 			      "device memory lies within the same 32 MiB");

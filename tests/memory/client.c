@@ -195,6 +195,28 @@ static void host(void)
 	munmap(y, 8192);
 }
 
+/* Pointers inside a struct, the parameters once as a list and once as an `extra` buffer. */
+static void packed(void)
+{
+	struct {
+		int n;
+		CUdeviceptr x, y;
+	} args = {.n = 100, .x = floats(2 * N, 1), .y = floats(N, 0)};
+	size_t size = sizeof(args);
+	void *params[] = {&args};
+	void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &args, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+			 CU_LAUNCH_PARAM_END};
+	CUfunction function;
+
+	launch("packed", 1, N, params);
+	add_result(args.y, 4 * N);
+	args.n = 7;
+	CHECK(d.cuModuleGetFunction(&function, module, "packed"));
+	CHECK(d.cuLaunchKernel(function, 1, 1, 1, N, 1, 1, 0, stream, NULL, extra));
+	CHECK(d.cuStreamSynchronize(stream));
+	add_result(args.y, 4 * N);
+}
+
 static char *data; /* the image */
 
 /* The same image in a second context, with variables and memory of its own. */
@@ -213,6 +235,27 @@ static void contexts(void)
 	globals();
 	CHECK(d.cuCtxDestroy_v2(second));
 	CHECK(d.cuCtxSetCurrent(first));
+}
+
+/* The same on every device, first to last. */
+static void devices(void)
+{
+	int count;
+
+	CHECK(d.cuDeviceGetCount(&count));
+	for (int i = 0; i < count; i++) {
+		CUcontext context;
+		CUdevice device;
+
+		CHECK(d.cuDeviceGet(&device, i));
+		CHECK(d.cuDevicePrimaryCtxRetain(&context, device));
+		CHECK(d.cuCtxSetCurrent(context));
+		CHECK(d.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+		CHECK(d.cuModuleLoadData(&module, data));
+		globals();
+		tables();
+		graph();
+	}
 }
 
 static void setup(const char *image)
@@ -240,9 +283,16 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} modes[] = {{"globals", globals},         {"any-size", globals}, {"tables", tables},
-		     {"managed", managed},         {"host", host},        {"graph", graph},
-		     {"graph-large", graph_large}, {"contexts", contexts}};
+	} modes[] = {{"globals", globals},
+		     {"any-size", globals},
+		     {"tables", tables},
+		     {"managed", managed},
+		     {"host", host},
+		     {"graph", graph},
+		     {"graph-large", graph_large},
+		     {"contexts", contexts},
+		     {"devices", devices},
+		     {"packed", packed}};
 	struct hash128 hash;
 
 	results = hash_state_new();

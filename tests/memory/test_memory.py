@@ -36,7 +36,7 @@ def run(*command, env=None, status=0):
 
 def capture(out, mode, image=ptx, env=None, options=()):
     """Records a run, which must print what it prints without us. Returns the folder."""
-    plain = run(client, mode, image)
+    plain = run(client, mode, image, env=env)
     done = run(kernelab, "capture", "--origin", "all", "--device", "gpu", *options, "-o", out, "--", client, mode,
                image, env=env)
     expect(f"{mode}: prints", done.stdout == plain.stdout, f"{plain.stdout!r} {done.stdout!r}")
@@ -136,6 +136,20 @@ def tables(top):
     expect("tables, not measured: told what was not looked into", "regions above 1 MiB" in show(off, 1), show(off, 1))
 
 
+def packed(top):
+    a = capture(f"{top}/packed", "packed", env={"KERNELAB_PER_CLASS": "2"})
+    for n, reads in (1, "1.4 KiB"), (2, "1.0 KiB"):
+        text = show(a, n)
+        seen = regions(text).get("allocation")
+        expect(f"packed: launch {n}", seen and seen[0] == (reads, "0 B") and seen[1] == ("0 B", "1.0 KiB"), text)
+    summary, families = replay(f"{top}/packed.klab", [a])
+    expect("packed: faithful", "2 faithful" in summary, summary)
+    expect("packed: equal", families["packed"]["bucket"] == 1, brief(families))
+    b = changed_ptx(f"{top}/packed-b.ptx", "add.f32 %f4, %f1, %f2;", "sub.f32 %f4, %f1, %f2;")
+    families = replay(f"{top}/packed-b.klab", [a], capture(f"{top}/packed-b", "packed", b))[1]
+    expect("packed: B is seen", families["packed"]["bucket"] == 3, brief(families))
+
+
 def kinds(top):
     for mode in "managed", "host":
         a = capture(f"{top}/{mode}", mode)
@@ -189,13 +203,33 @@ def ranks(top):
     expect("ranks: equal", [f["bucket"] for f in families.values()] == [1] * 4, brief(families))
 
 
+def devices(top):
+    """Launches of two devices; replayed on two and on one."""
+    two = {"KERNELAB_SOFTGPU_DEVICES": "2", "KERNELAB_PER_CLASS": "8"}
+    if device == "gpu" and len(subprocess.run(["nvidia-smi", "-L"], capture_output=True).stdout.splitlines()) < 2:
+        return
+    a = capture(f"{top}/devices", "devices", env=two)
+    numbers = launches(a, ".*")
+    shown = [show(a, n) for n in numbers]
+    for i in 0, 1:
+        here = [s for s in shown if f", device {i}," in s and "stream capture" not in s]
+        expect(f"devices: launches of {i}", len(here) >= 9, (len(here), numbers))
+        expect(f"devices: measured on {i}", all("extents: measured\n" in s for s in here), here)
+    for name, which, env in (("two", ("--devices", "0,1"), two), ("one", (), None)):
+        summary, families = replay(f"{top}/devices-{name}.klab", [a], options=which, env=env)
+        expect(f"devices, on {name}: faithful", "20 faithful, 0 nondeterministic, 0 unfaithful" in summary, summary)
+        expect(f"devices, on {name}: equal", {f["bucket"] for f in families.values()} == {1}, brief(families))
+
+
 with tempfile.TemporaryDirectory(prefix="kernelab-") as top:
     globals_(top)
     tables(top)
+    packed(top)
     kinds(top)
     graphs(top)
     contexts(top)
     ranks(top)
+    devices(top)
 
 for p in problems:
     print(p)
