@@ -269,6 +269,16 @@ enum float_class float_class(uint32_t dtype, const void *element)
 	return magnitude == f->infinity ? FLOAT_INFINITE : FLOAT_NAN;
 }
 
+/* 2^e of a normal double. */
+static double power_of_two(int e)
+{
+	uint64_t bits = (uint64_t)(e + 1023) << 52;
+	double value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
 double float_value(uint32_t dtype, const void *element)
 {
 	const struct float_format *f = float_format(dtype);
@@ -278,10 +288,14 @@ double float_value(uint32_t dtype, const void *element)
 
 	if (!f)
 		return 0;
+	if (f->bytes == sizeof(value)) {
+		memcpy(&value, element, sizeof(value));
+		return value;
+	}
 	magnitude = bits & (sign_bit(f) - 1);
 	one = 1ull << f->mantissa;
 	e = (int)(magnitude >> f->mantissa);
-	value = ldexp((double)((magnitude & (one - 1)) | (e ? one : 0)),
-		      (e ? e : 1) - f->bias - f->mantissa);
+	value = (double)((magnitude & (one - 1)) | (e ? one : 0)) *
+		power_of_two((e ? e : 1) - f->bias - f->mantissa);
 	return bits & sign_bit(f) ? -value : value;
 }

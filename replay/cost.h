@@ -7,6 +7,7 @@
 
 /* E(id, name in facts, what it is). A process does one of them at a time. */
 #define ACTIVITIES(E)                                                               \
+	E(STARTING, starting, "the driver, its context and our kernels")            \
 	E(HOST, host, "comparing and preparing on the CPU")                         \
 	E(WAITING, waiting, "for a job, or for a worker")                           \
 	E(DISK, disk, "reading bundles, writing the result")                        \

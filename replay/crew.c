@@ -11,7 +11,7 @@
 #include "replay/table.h"
 
 #define ADDRESS_ATTEMPTS 3   /* workers tried where recorded addresses are taken */
-#define START_SECONDS    120 /* for a worker to open its device */
+#define START_SECONDS    60  /* for a worker to open its device */
 #define JOB_SECONDS      10  /* for an idle worker to take the next case */
 #define POLL_MS          200 /* how late a stop flag or a deadline may be seen */
 

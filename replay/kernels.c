@@ -109,15 +109,20 @@ static bool try_restore(const struct kernels *k, const struct known *x, CUstream
 	       !memcmp(flags, none, sizeof(flags));
 }
 
-static bool try_known(const struct kernels *k, CUstream stream)
+static int try_known(const struct kernels *k, CUstream stream, struct error *err)
 {
 	const struct driver *d = k->driver;
 	const size_t bytes = TRY_CHUNKS * (size_t)CHUNK_BYTES;
 	uint64_t tables[3][TRY_CHUNKS];
 	CUdeviceptr memory = 0;
 	struct known x;
-	bool good = d->cuMemAlloc_v2(&memory, 3 * bytes + CHUNK_BYTES) == CUDA_SUCCESS;
+	bool good;
 
+	if (d->cuMemAlloc_v2(&memory, 3 * bytes + CHUNK_BYTES) != CUDA_SUCCESS)
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET,
+				 "not even %zu bytes of device memory are free: other processes "
+				 "use it",
+				 3 * bytes + CHUNK_BYTES);
 	x = (struct known){memory, memory + bytes, memory + 2 * bytes, memory + 3 * bytes,
 			   memory + 3 * bytes + CHUNK_BYTES / 2};
 	for (size_t i = 0; i < TRY_CHUNKS; i++) {
@@ -125,11 +130,12 @@ static bool try_known(const struct kernels *k, CUstream stream)
 		tables[1][i] = x.pristine + i * (size_t)CHUNK_BYTES;
 		tables[2][i] = i + 1 < TRY_CHUNKS ? x.other + i * (size_t)CHUNK_BYTES : 0;
 	}
-	good = good && d->cuMemcpyHtoD_v2(x.tables, tables, sizeof(tables)) == CUDA_SUCCESS &&
+	good = d->cuMemcpyHtoD_v2(x.tables, tables, sizeof(tables)) == CUDA_SUCCESS &&
 	       try_compare(k, &x, stream) && try_restore(k, &x, stream);
-	if (memory)
-		d->cuMemFree_v2(memory);
-	return good;
+	d->cuMemFree_v2(memory);
+	return good ? 0
+		    : error_set(err, EIO, ERROR_NO_OFFSET,
+				"the device restores or compares memory wrongly");
 }
 
 static CUresult load(struct kernels *k, char *log, size_t log_bytes)
@@ -165,8 +171,5 @@ int kernels_open(struct kernels *k, const struct driver *driver, CUstream stream
 				 "the driver cannot compile the PTX that restores and compares "
 				 "memory (is libnvidia-ptxjitcompiler.so.1 there?): %s %.160s",
 				 driver_error_text(driver, r, text, sizeof(text)), log);
-	if (!try_known(k, stream))
-		return error_set(err, EIO, ERROR_NO_OFFSET,
-				 "the device restores or compares memory wrongly");
-	return 0;
+	return try_known(k, stream, err);
 }

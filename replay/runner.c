@@ -42,6 +42,10 @@ static int open_context(struct runner *r, struct error *err)
 		result = d->cuDeviceGet(&r->device, r->ordinal);
 	if (result == CUDA_SUCCESS)
 		result = d->cuDevicePrimaryCtxRetain(&r->context, r->device);
+	if (result == CUDA_ERROR_OUT_OF_MEMORY)
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET,
+				 "device %d has no memory for a context: other processes use it",
+				 r->ordinal);
 	if (result == CUDA_SUCCESS)
 		result = d->cuCtxSetCurrent(r->context);
 	return result == CUDA_SUCCESS ? 0 : driver_failed(r, result, err, "device");
@@ -57,11 +61,7 @@ static int open_stream(struct runner *r, struct error *err)
 		result = d->cuEventCreate(events[i], CU_EVENT_DEFAULT);
 	if (result != CUDA_SUCCESS)
 		return driver_failed(r, result, err, "stream");
-	enum activity before = stopwatch_switch(&r->watch, ACTIVITY_LOADING);
-	int rc = board_open(&r->board, d, r->stream, &r->watch, err);
-
-	stopwatch_switch(&r->watch, before);
-	return rc;
+	return board_open(&r->board, d, r->stream, &r->watch, err);
 }
 
 static void send_ready(struct runner *r, const struct error *refused)
@@ -524,6 +524,19 @@ int runner_launch(struct runner *r, const struct ready *ready, const struct mome
 	return rc;
 }
 
+/* Tells how much a launch needs and how much there is. */
+static int too_large(struct runner *r, const struct ranges *pieces, struct error *err)
+{
+	size_t free_bytes = 0, all_bytes = 0;
+
+	r->driver.cuMemGetInfo_v2(&free_bytes, &all_bytes);
+	return error_set(err, E2BIG, ERROR_NO_OFFSET,
+			 "needs %.3f GB of device memory; the device has %.3f GB, of which %.3f GB "
+			 "are free beside this process",
+			 (double)ranges_bytes(pieces) * 1e-9, (double)all_bytes * 1e-9,
+			 (double)free_bytes * 1e-9);
+}
+
 int runner_take(struct runner *r, const struct contents *contents, struct error *err)
 {
 	int rc = memory_map(&r->memory, &contents->pieces, err);
@@ -532,11 +545,11 @@ int runner_take(struct runner *r, const struct contents *contents, struct error 
 		board_clear(&r->board);
 		rc = memory_map(&r->memory, &contents->pieces, err);
 	}
-	if (rc) {
+	if (rc)
 		memory_unmap(&r->memory);
-		return rc;
-	}
-	return board_take(&r->board, contents, err);
+	if (rc == -ENOMEM)
+		return too_large(r, &contents->pieces, err);
+	return rc ? rc : board_take(&r->board, contents, err);
 }
 
 /* ---- shipping ---- */

@@ -95,7 +95,8 @@ struct moment {
 
 /*
  * Maps a launch's memory and puts its contents on the device. `contents` is borrowed until the next
- * call or board_drop. 0 or -errno with err.
+ * call or board_drop. 0; -E2BIG where the device has too little memory, with the sizes in err; or
+ * -errno with err.
  */
 int runner_take(struct runner *r, const struct contents *contents, struct error *err);
 

@@ -9,6 +9,7 @@
 
 #include "lib/base.h"
 #include "replay/fidelity.h"
+#include "replay/table.h"
 
 #define SETUP_SECONDS     60.0 /* on top of the copies */
 #define PROBE_SECONDS     5.0  /* of a probing launch, on top of 50 times A's plain one */
@@ -694,7 +695,8 @@ static int open_case(struct trials *t, struct error *err)
 {
 	int rc;
 
-	runner_step(t->r, PHASE_SETUP, SIDE_A, TRIAL_REPEAT, 0, 600.0);
+	runner_step(t->r, PHASE_SETUP, SIDE_A, TRIAL_REPEAT, 0,
+		    SETUP_SECONDS + (double)launch_region_bytes(t->c->launch) / SETUP_BYTES_A_SEC);
 	stopwatch_switch(&t->r->watch, ACTIVITY_DISK);
 	rc = contents_load(&t->contents, &t->r->shelf, t->c->bundle, t->c->launch, err);
 	stopwatch_switch(&t->r->watch, ACTIVITY_HOST);
@@ -735,7 +737,8 @@ void trials_run(struct runner *r, const struct replay_case *c, enum caution caut
 	if (rc < 0) {
 		if (!err.message[0])
 			error_set(&err, -rc, ERROR_NO_OFFSET, "%s", strerror(-rc));
-		give_up(&t, FIDELITY_UNFAITHFUL, "", err.message);
+		give_up(&t, rc == -E2BIG ? FIDELITY_UNTESTED : FIDELITY_UNFAITHFUL, "",
+			err.message);
 		if (r->driver.cuCtxSynchronize() != CUDA_SUCCESS)
 			r->lost = true;
 	}

@@ -2,7 +2,11 @@
 /* The worker's life: opens the device, serves one case after the other. */
 #include "replay/runner.h"
 
+#include <malloc.h>
+
 #include "replay/trials.h"
+
+#define KEPT_BYTES (1 << 29) /* of freed memory, kept for the next trial */
 
 int worker_main(int fd, int ordinal, struct pulse *pulse, const struct plan *plan,
 		const struct replay_options *options, const char *driver_path)
@@ -13,7 +17,12 @@ int worker_main(int fd, int ordinal, struct pulse *pulse, const struct plan *pla
 
 	r = (struct runner){
 		.fd = fd, .ordinal = ordinal, .pulse = pulse, .plan = plan, .options = options};
-	stopwatch_start(&r.watch, &pulse->cost, ACTIVITY_HOST);
+	/* Pages come and go by the thousand: to give them back means to have them zeroed each time.
+	 */
+	mallopt(M_MMAP_THRESHOLD, 32 << 20);
+	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+	mallopt(M_TOP_PAD, 16 << 20);
+	stopwatch_start(&r.watch, &pulse->cost, ACTIVITY_STARTING);
 	if (runner_open(&r, driver_path))
 		return 1;
 	for (;;) {

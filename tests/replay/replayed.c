@@ -177,11 +177,11 @@ int run_group(const struct CMUnitTest *tests, size_t count)
 	if (on_gpu()) {
 		struct replay_options o;
 		char *path = NULL, how[200];
-		size_t count;
+		size_t devices;
 
 		replay_options_init(&o);
 		o.device = REPLAY_DEVICE_GPU;
-		if (driver_choose(&o, &path, &count, how, sizeof(how), NULL))
+		if (driver_choose(&o, &path, &devices, how, sizeof(how), NULL))
 			return 77;
 		free(path);
 	}

@@ -134,6 +134,20 @@ with tempfile.TemporaryDirectory(prefix="kernelab-replay-") as folder:
                 KERNELAB_SOFTGPU_DEVICES="3")
     refused("device", arguments=[*many, "--b", b, *soft, "-o", at("no.klab")], KERNELAB_SOFTGPU_DEVICES="0")
 
+    # Too little memory: without room for copies everything still works; a launch that does not fit is
+    # skipped with its size; a device without any memory is an error.
+    expect(run(a, "--b", b, *soft, "-o", at("tight.klab"), KERNELAB_SOFTGPU_MEMORY="5M"), 0, "1 faithful")
+    expect(run(a, "--b", b, *soft, "-o", at("large.klab"), KERNELAB_SOFTGPU_FAULT="cuMemCreate:1+:2"), 0,
+           "1 untested")
+    verdict = subprocess.run([KERNELAB, "analyze", at("large.klab"), "--json", "-"], capture_output=True, text=True)
+    if not re.search(r"needs 0\.\d+ GB of device memory; the device has", verdict.stdout):
+        problems.append(f"a launch larger than the device is not named: {verdict.stdout}")
+    refused("other processes", arguments=[a, "--b", b, *soft, "-o", at("no.klab")],
+            KERNELAB_SOFTGPU_FAULT="cuDevicePrimaryCtxRetain:1+:2")
+    os.unlink(at("no.klab"))
+    refused("other processes", arguments=[a, "--b", b, *soft, "-o", at("no.klab")], KERNELAB_SOFTGPU_MEMORY="2M")
+    os.unlink(at("no.klab"))
+
     # A damaged chunk costs the launches that need it.
     damaged = bytearray(whole)
     damaged[whole.index(b".version 8.0")] ^= 1
