@@ -10,6 +10,7 @@ Where there is a note all stages of that Triton run, its Python frontend first; 
 why not. Without one, or where the frontend refuses it, they run from make_ttir on. Each N is compiled
 in a process of its own, for MLIR ends the process where an assertion fails.
 """
+import importlib
 import inspect
 import json
 import os
@@ -194,6 +195,20 @@ def compile_in_child(base):
     os._exit(status)
 
 
+def import_before(notes):
+    """PyTorch takes seconds to import: once, before forking, where a kernel of Inductor's needs its helpers."""
+    names = set()
+    for path in notes:
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as f:
+                names.update(re.findall(r'"(torch\.[a-z_.]+)"', f.read()))
+    for name in sorted(names):
+        try:
+            importlib.import_module(name)
+        except Exception as e:  # each image then says so, or does without
+            print(f"{name}: {e}", file=sys.stderr)
+
+
 def main():
     if sys.argv[1] == "about":
         about(sys.argv[2])
@@ -201,6 +216,7 @@ def main():
     import triton  # noqa: F401  once, before forking
     folder = sys.argv[2]
     first, step, end = map(int, sys.argv[3:6])
+    import_before([os.path.join(folder, f"{n}.in.glue") for n in range(first, end, step)])
     for n in range(first, end, step):
         base = os.path.join(folder, str(n))
         if os.path.exists(base + ".in.mlir"):
