@@ -141,15 +141,26 @@ int contents_write_facts(struct bundle_writer *w)
 	return r;
 }
 
-/* Of that region; module variables may lie in a bank that is not read as other memory is. */
-static size_t list_pieces(const struct contents *c, const struct record_region *region,
-			  uint32_t number, const struct contents_choice *which,
-			  struct gpu_hash_piece *pieces, uint64_t *indices)
-{
-	size_t n = 0;
+struct look_up {
+	struct gpu_hash_piece *pieces;
+	struct known_query *queries;
+	size_t count;
+};
 
+static int look_up_init(struct look_up *l, uint64_t room)
+{
+	l->pieces = calloc(room, sizeof(*l->pieces));
+	l->queries = calloc(room, sizeof(*l->queries));
+	return l->pieces && l->queries ? 0 : -ENOMEM;
+}
+
+/* Module variables may lie in a bank that is not read as other memory is. */
+static void list_pieces(struct look_up *l, const struct contents *c,
+			const struct record_region *region, uint32_t number,
+			const struct contents_choice *which)
+{
 	if (region->memory == MEMORY_HOST || region->memory == MEMORY_GLOBAL)
-		return 0;
+		return;
 	for (uint64_t i = 0; i < c->items[number].count; i++) {
 		uint64_t address;
 		uint32_t bytes;
@@ -159,10 +170,16 @@ static size_t list_pieces(const struct contents *c, const struct record_region *
 		chunk_range(region->base, region->size, i, &address, &bytes);
 		if (!gpu_hash_can(address, bytes))
 			continue;
-		pieces[n] = (struct gpu_hash_piece){address, bytes};
-		indices[n++] = i;
+		l->pieces[l->count] = (struct gpu_hash_piece){address, bytes};
+		l->queries[l->count++] = (struct known_query){bytes, &c->items[number].keys[i]};
 	}
-	return n;
+}
+
+static void use_hashes(size_t first, const struct nh *hashes, size_t count, void *context)
+{
+	const struct look_up *l = context;
+
+	atomic_fetch_add(&known_bytes, known_find(hashes, l->queries + first, count));
 }
 
 /* Once a process: whatever is recorded again is copied again. */
@@ -176,36 +193,25 @@ static void note_unhashed(struct bundle_writer *w, const char *why)
 
 void contents_look_up(struct contents *c, uint32_t number, const struct contents_choice *which)
 {
-	const struct record_region *region = &c->regions->items[number];
-	struct contents_region *g = &c->items[number];
-	uint64_t room = g->count * (sizeof(struct gpu_hash_piece) + sizeof(struct nh) + 8);
-	_cleanup_free_ struct gpu_hash_piece *pieces = NULL;
-	_cleanup_free_ uint64_t *indices = NULL;
-	_cleanup_free_ struct nh *hashes = NULL;
+	uint64_t room = c->items[number].count;
+	uint64_t bytes = room * (sizeof(struct gpu_hash_piece) + sizeof(struct known_query));
+	struct look_up l = {0};
 	const char *why = "no host memory for the list of chunks";
+	bool there = recorder_settings()->hash != SELECTION_HASH_OFF && budget_take(bytes);
 	bool hashed = false;
-	size_t n;
 
-	if (recorder_settings()->hash == SELECTION_HASH_OFF)
-		return;
-	if (!budget_take(room)) {
+	if (there && look_up_init(&l, room) >= 0)
+		list_pieces(&l, c, &c->regions->items[number], number, which);
+	if (l.count)
+		hashed = gpu_hash_run(c->ring, c->stream, l.pieces, l.count, c->copy_s, use_hashes,
+				      &l, &why);
+	if (recorder_settings()->hash != SELECTION_HASH_OFF && !hashed && (l.count || !l.queries))
 		note_unhashed(c->w, why);
-		return;
-	}
-	pieces = calloc(g->count, sizeof(*pieces));
-	indices = calloc(g->count, sizeof(*indices));
-	hashes = calloc(g->count, sizeof(*hashes));
-	n = pieces && indices && hashes ? list_pieces(c, region, number, which, pieces, indices)
-					: 0;
-	if (n)
-		hashed = gpu_hash_run(c->ring, c->stream, pieces, hashes, n, c->copy_s, &why);
-	if (n && !hashed)
-		note_unhashed(c->w, why);
-	for (size_t i = 0; hashed && i < n; i++)
-		if (known_find(hashes[i], (uint32_t)pieces[i].bytes, &g->keys[indices[i]]))
-			atomic_fetch_add(&known_bytes, pieces[i].bytes);
 	c->known |= hashed;
-	budget_give(room);
+	free(l.pieces);
+	free(l.queries);
+	if (there)
+		budget_give(bytes);
 }
 
 /* ---- storing ---- */

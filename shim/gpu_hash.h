@@ -21,13 +21,16 @@ static inline bool gpu_hash_can(uint64_t address, uint32_t bytes)
 }
 
 /*
- * Fills hashes (one a piece) with those of the pieces' contents in the order of the stream, which
- * is waited for, at most `seconds`. The kernel is loaded once a context; pieces and hashes go
- * through a slot of the ring. False with *why (static): nothing was hashed, or not everything. Any
- * thread with the ring's context current, not in stream capture.
+ * Hashes the pieces' contents in the order of the stream, and calls use for each batch of them in
+ * their order, while later ones are being hashed. Waits for the stream, at most `seconds`. The
+ * kernel is loaded once a context; pieces and hashes go through slots of the ring. False with *why
+ * (static): the rest was not hashed. Any thread with the ring's context current, not in stream
+ * capture.
  */
 bool gpu_hash_run(struct ring *ring, CUstream stream, const struct gpu_hash_piece *pieces,
-		  struct nh *hashes, size_t count, double seconds, const char **why);
+		  size_t count, double seconds,
+		  void (*use)(size_t first, const struct nh *hashes, size_t count, void *context),
+		  void *context, const char **why);
 
 /* After fork. */
 void gpu_hash_forget(void);

@@ -3,6 +3,7 @@
 #include "shim/known.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,17 +72,22 @@ void known_add(struct nh hash, uint32_t bytes, struct hash128 key)
 	pthread_mutex_unlock(&lock);
 }
 
-bool known_find(struct nh hash, uint32_t bytes, struct hash128 *key)
+uint64_t known_find(const struct nh *hashes, const struct known_query *queries, size_t n)
 {
-	const struct entry *e;
-	bool found = false;
+	uint64_t found = 0;
 
 	pthread_mutex_lock(&lock);
-	if (size) {
-		e = place_of(table, size, &hash, bytes);
-		found = e->bytes;
-		if (found)
-			*key = e->key;
+	for (size_t i = 0; size && i < n; i++) {
+		const struct entry *e;
+
+		/* The places are far apart in memory. */
+		if (i + 8 < n)
+			__builtin_prefetch(&table[(size_t)hashes[i + 8].sums[0] & (size - 1)]);
+		e = place_of(table, size, &hashes[i], queries[i].bytes);
+		if (!e->bytes)
+			continue;
+		*queries[i].key = e->key;
+		found += e->bytes;
 	}
 	pthread_mutex_unlock(&lock);
 	return found;

@@ -3,7 +3,8 @@
 #ifndef SHIM_KNOWN_H
 #define SHIM_KNOWN_H
 
-#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "kernelab/hash.h"
 #include "shim/nh.h"
@@ -15,8 +16,13 @@
  */
 void known_add(struct nh hash, uint32_t bytes, struct hash128 key);
 
-/* True with *key if contents of that hash and length are in the bundle. Any thread. */
-bool known_find(struct nh hash, uint32_t bytes, struct hash128 *key);
+struct known_query {
+	uint32_t bytes;
+	struct hash128 *key; /* filled if contents of that hash and length are in the bundle */
+};
+
+/* One query a hash. Returns the bytes of those that were found. Any thread. */
+uint64_t known_find(const struct nh *hashes, const struct known_query *queries, size_t count);
 
 /* After fork. */
 void known_forget(void);

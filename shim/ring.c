@@ -462,14 +462,29 @@ void ring_submit(struct slot *s, CUstream stream, double seconds)
 	pthread_mutex_unlock(&lock);
 }
 
-CUresult ring_wait(struct slot *s, CUstream stream, double seconds)
+/* Its memory may be written at any time, until the word comes. */
+static CUresult lost(struct slot *s, CUresult result)
 {
-	double start = clock_seconds(), pause = 10e-6;
-	CUresult result;
+	if (result == CUDA_SUCCESS)
+		return result;
+	pthread_mutex_lock(&lock);
+	s->state = SLOT_LOST;
+	pthread_mutex_unlock(&lock);
+	return result;
+}
 
+CUresult ring_mark(struct slot *s, CUstream stream, double seconds)
+{
 	s->expected++;
 	s->deadline = clock_seconds() + seconds;
-	result = mark_end(s, stream, seconds);
+	return lost(s, mark_end(s, stream, seconds));
+}
+
+CUresult ring_wait(struct slot *s)
+{
+	double start = clock_seconds(), pause = 10e-6;
+	CUresult result = CUDA_SUCCESS;
+
 	while (result == CUDA_SUCCESS && !word_there(s)) {
 		if (atomic_load(&s->ring->lost) != CUDA_SUCCESS)
 			result = (CUresult)atomic_load(&s->ring->lost);
@@ -480,12 +495,7 @@ CUresult ring_wait(struct slot *s, CUstream stream, double seconds)
 		clock_sleep(pause);
 		pause = pause < POLL_MOST_S ? pause * 1.2 : pause;
 	}
-	if (result != CUDA_SUCCESS) {
-		pthread_mutex_lock(&lock);
-		s->state = SLOT_LOST;
-		pthread_mutex_unlock(&lock);
-	}
-	return result;
+	return lost(s, result);
 }
 
 void ring_put_back(struct slot *s)

@@ -85,10 +85,12 @@ struct slot *ring_take(struct ring *r, double seconds);
 void ring_submit(struct slot *s, CUstream stream, double seconds);
 
 /*
- * Waits until what was put into the stream for that slot is done, at most `seconds`: without a call
- * of the driver but for the word. CUDA_SUCCESS: the slot is still taken; else it is not.
+ * For who uses a slot's memory otherwise than for copies: ring_mark puts the word into the stream
+ * behind it, ring_wait waits until it is there, without a call of the driver, at most `seconds`
+ * after ring_mark. CUDA_SUCCESS: the slot is still taken; else it is not.
  */
-CUresult ring_wait(struct slot *s, CUstream stream, double seconds);
+CUresult ring_mark(struct slot *s, CUstream stream, double seconds);
+CUresult ring_wait(struct slot *s);
 /* Nothing of the device uses it. */
 void ring_put_back(struct slot *s);
 
