@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Prints a line a launch with all that its contents are, read from the file: equal for two bundles
- * if and only if they hold the same. Without sequence numbers, which threads make differ. And a
- * line a fact.
+ * if and only if they hold the same. Without sequence numbers, which threads make differ. Behind it
+ * a line with the bytes of its chunks before and of those that changed, and each extent that it
+ * reads or writes (r or w REGION:OFFSET+BYTES; whole regions where it was not measured). And a line
+ * a fact.
  */
 #include <stdio.h>
 
@@ -32,6 +34,46 @@ static int check_chunk(const struct bundle *b, const struct record_region *r, ui
 		return 0;
 	fprintf(stderr, "contents_dump: %s\n", err.message);
 	return 1;
+}
+
+static uint64_t chunk_bytes(const struct record_region *r, uint64_t index)
+{
+	uint64_t address;
+	uint32_t bytes;
+
+	chunk_range(r->base, r->size, index, &address, &bytes);
+	return bytes;
+}
+
+static void print_pairs(char kind, size_t region, const struct u64s *pairs)
+{
+	for (size_t i = 0; i + 1 < pairs->count; i += 2)
+		printf(" %c%zu:%llu+%llu", kind, region, (unsigned long long)pairs->items[i],
+		       (unsigned long long)pairs->items[i + 1]);
+}
+
+static void print_sizes(const struct bundle *b, const struct record_launch *l)
+{
+	const struct record_after *after = bundle_after(b, l->seq);
+	uint64_t before = 0, changed = 0;
+
+	for (size_t i = 0; i < l->regions.count; i++)
+		for (size_t j = 0; j < l->regions.items[i].chunks.count; j++)
+			if (!hash_is_zero(l->regions.items[i].chunks.items[j]))
+				before += chunk_bytes(&l->regions.items[i], j);
+	for (size_t i = 0; after && i < after->changes.count; i++)
+		changed += chunk_bytes(&l->regions.items[after->changes.items[i].region],
+				       after->changes.items[i].chunk);
+	printf("sizes %llu %llu", (unsigned long long)before, (unsigned long long)changed);
+	for (size_t i = 0; i < l->regions.count; i++) {
+		const struct record_region *r = &l->regions.items[i];
+		uint64_t whole[] = {0, r->size};
+		struct u64s all = {whole, 2};
+
+		print_pairs('r', i, l->measured ? &r->reads : &all);
+		print_pairs('w', i, l->measured ? &r->writes : &all);
+	}
+	printf("\n");
 }
 
 static int print_launch(const struct bundle *b, const struct record_launch *l)
@@ -81,8 +123,10 @@ int main(int argc, char **argv)
 		fprintf(stderr, "contents_dump: %s\n", err.message);
 		return 1;
 	}
-	for (size_t i = 0; i < b->launches.count; i++)
+	for (size_t i = 0; i < b->launches.count; i++) {
 		bad |= print_launch(b, &b->launches.items[i]);
+		print_sizes(b, &b->launches.items[i]);
+	}
 	for (size_t i = 0; i < b->facts.count; i++)
 		printf("fact %s %s %s\n", b->facts.items[i].name, b->facts.items[i].value,
 		       b->facts.items[i].how ? b->facts.items[i].how : "");
