@@ -180,13 +180,52 @@ static void make_many(const char *path)
 	maker_end(&m);
 }
 
+/* The same with about 1 GB of outputs, for bench/analyze/page.py: no two cases have the same. */
+static void make_large(const char *path)
+{
+	enum { LARGE = 16384, FAMILIES = 400, CONFIGS = 30 };
+	static float a[LARGE], b[LARGE];
+	uint32_t state = 1;
+	struct maker m;
+	char name[64], options[64];
+
+	maker_begin(&m, path, NULL);
+	for (int f = 0; f < FAMILIES; f++) {
+		snprintf(name, sizeof(name), "triton_per_fused_%d", f);
+		struct hash128 family = maker_family(&m, name, DTYPE_F32);
+
+		for (int c = 0; c < CONFIGS; c++) {
+			for (int i = 0; i < LARGE; i++) {
+				state = state * 1664525u + 1013904223u;
+				a[i] = b[i] = (float)(int32_t)state * 0x1p-31f;
+				if (f % 2 && i % 16 == 0)
+					b[i] *= 1 + 0x1p-22f;
+			}
+			if (f % 8 == 1 && c == 3)
+				b[77] += 2;
+			snprintf(options, sizeof(options), "num_warps=%d num_stages=%d %d",
+				 1 << c % 4, 1 + c / 8, 64 << c % 5);
+			maker_case(&m, maker_config(&m, family, options), next_launch++, DTYPE_F32,
+				   LARGE);
+			maker_trials(&m, a, b);
+		}
+	}
+	maker_end(&m);
+}
+
 int main(int argc, char **argv)
 {
-	if (argc != 2 || chdir(argv[1])) {
-		fprintf(stderr, "usage: make_results FOLDER\n");
+	bool large = argc == 3 && !strcmp(argv[2], "large");
+
+	if ((argc != 2 && !large) || chdir(argv[1])) {
+		fprintf(stderr, "usage: make_results FOLDER [large]\n");
 		return 2;
 	}
 	fill();
+	if (large) {
+		make_large("large.klab");
+		return 0;
+	}
 	make_gpu("gpu.klab");
 	make_page("page.klab");
 	make_many("many.klab");
