@@ -484,36 +484,68 @@ static int add_tails(struct traits *t, const struct column *c, const struct word
 	return e;
 }
 
-/* A block size that has a name of its own (BLOCK_K=32) and may be another in every config. */
+/* Scalar c modulo block sizes that may be others in every config; `sizes` is overwritten. */
+static int add_remainders(struct traits *t, const struct column *c, const struct word *w,
+			  struct column *sizes, const char *name, int length)
+{
+	struct comparison x = {sizes, 0, INT64_MAX};
+	int e;
+
+	for (size_t i = 0; i < t->unit_count; i++) {
+		bool sound = sizes->known[i] && !sizes->text[i] && c->known[i] && !c->text[i] &&
+			     sizes->value[i] > 1;
+
+		sizes->value[i] = sound ? c->value[i] % sizes->value[i] : 0;
+		sizes->known[i] = sound;
+	}
+	e = add(t, RANK_TAIL, false, test_remainder, &x, "%.*s %% %.*s ≠ 0", w->name_length,
+		w->name, length, name);
+	for (size_t i = 0; i < t->unit_count; i++)
+		sizes->value[i] = sizes->known[i] && !sizes->value[i];
+	return e ? e
+		 : add(t, RANK_NO_TAIL, false, test_remainder, &x, "%.*s %% %.*s = 0",
+		       w->name_length, w->name, length, name);
+}
+
+/* A block size that has a name of its own (BLOCK_K=32). */
 static int add_named_tails(struct traits *t, const struct column *c, const struct word *w,
-			   struct column *remainder)
+			   struct column *sizes)
 {
 	struct word named[WORDS_MAX];
 	size_t n = names(t, true, named);
 	int e = 0;
 
 	for (size_t i = 0; !e && i < n; i++) {
-		struct comparison x = {remainder, 0, INT64_MAX};
 		int64_t unused;
 
 		if (!word_whole(named[i].value, named[i].value_length, &unused) ||
 		    !strncmp(named[i].name, "num_", 4) || !strncmp(named[i].name, "maxnreg", 7))
 			continue;
-		fill_named(t, remainder, &named[i], true);
-		for (size_t k = 0; k < t->unit_count; k++) {
-			bool sound = remainder->known[k] && !remainder->text[k] && c->known[k] &&
-				     !c->text[k] && remainder->value[k] > 1;
+		fill_named(t, sizes, &named[i], true);
+		e = add_remainders(t, c, w, sizes, named[i].name, named[i].name_length);
+	}
+	return e;
+}
 
-			remainder->value[k] = sound ? c->value[k] % remainder->value[k] : 0;
-			remainder->known[k] = sound;
+/* Block sizes without names whose part in a product of matrices the shapes tell. */
+static int add_product_tails(struct traits *t, const struct column *c, const struct word *w,
+			     struct column *sizes)
+{
+	static const char *const roles[] = {"(rows of the product's block)",
+					    "(columns of the product's block)",
+					    "(inner size of the product's block)"};
+	int e = 0;
+
+	for (size_t role = 0; !e && role < ARRAY_LENGTH(roles); role++) {
+		column_clear(t, sizes);
+		for (size_t i = 0; i < t->unit_count; i++) {
+			int64_t found[3];
+
+			sizes->known[i] = words_product(t->units[i].config->record->options, found);
+			sizes->text[i] = NULL;
+			sizes->value[i] = sizes->known[i] ? found[role] : 0;
 		}
-		e = add(t, RANK_TAIL, false, test_remainder, &x, "%.*s %% %.*s ≠ 0", w->name_length,
-			w->name, named[i].name_length, named[i].name);
-		for (size_t k = 0; k < t->unit_count; k++)
-			remainder->value[k] = remainder->known[k] && !remainder->value[k];
-		if (!e)
-			e = add(t, RANK_NO_TAIL, false, test_remainder, &x, "%.*s %% %.*s = 0",
-				w->name_length, w->name, named[i].name_length, named[i].name);
+		e = add_remainders(t, c, w, sizes, roles[role], (int)strlen(roles[role]));
 	}
 	return e;
 }
@@ -527,6 +559,8 @@ static int add_scalar(struct traits *t, const struct column *c, const struct wor
 
 	if (!e)
 		e = add_named_tails(t, c, w, remainder);
+	if (!e)
+		e = add_product_tails(t, c, w, remainder);
 	if (!e)
 		e = add_column(t, c, &n);
 	if (!e)

@@ -84,3 +84,55 @@ size_t word_sizes(const struct word *w, int64_t out[WORD_SIZES])
 	}
 	return n;
 }
+
+/* The words are the shapes of a product m×k by k×n, and nothing else. */
+static bool is_product(int64_t (*shapes)[2], size_t count, int64_t m, int64_t n, int64_t k)
+{
+	const int64_t parts[3][2] = {{m, k}, {k, n}, {m, n}};
+	unsigned seen = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		unsigned mine = 0;
+
+		for (unsigned p = 0; p < 3; p++)
+			if (shapes[i][0] == parts[p][0] && shapes[i][1] == parts[p][1])
+				mine |= 1u << p;
+		if (!mine)
+			return false;
+		seen |= mine;
+	}
+	return seen == 7;
+}
+
+bool words_product(const char *options, int64_t out[3])
+{
+	struct word w[WORDS_MAX];
+	size_t n = words_split(options, w), count = 0, found = 0;
+	int64_t shapes[3][2], sizes[6];
+
+	for (size_t i = 0; i < n; i++) {
+		int64_t one[WORD_SIZES];
+		size_t rank = word_sizes(&w[i], one);
+
+		if (rank < 2)
+			continue;
+		if (rank > 2 || count == 3)
+			return false;
+		memcpy(shapes[count++], one, 2 * sizeof(*one));
+	}
+	memcpy(sizes, shapes, 2 * count * sizeof(*sizes));
+	for (size_t i = 0; i < 8 * count * count * count; i++) {
+		int64_t a = sizes[i % (2 * count)], b = sizes[i / (2 * count) % (2 * count)];
+		int64_t c = sizes[i / (4 * count * count)];
+
+		if (!is_product(shapes, count, a, b, c) ||
+		    (found && out[0] == a && out[1] == b && out[2] == c))
+			continue;
+		if (found++)
+			return false;
+		out[0] = a;
+		out[1] = b;
+		out[2] = c;
+	}
+	return found == 1;
+}

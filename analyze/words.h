@@ -31,4 +31,10 @@ bool word_address(const char *text, int length, int64_t *out);
 /* Sizes in a word such as 64x32, all above 0: how many, 0 where it is no shape. */
 size_t word_sizes(const struct word *w, int64_t out[WORD_SIZES]);
 
+/*
+ * The block of a matrix product a b of m×k by k×n, where the shapes among the words are just those
+ * of its parts ("16x32 32x32": m 16, n 32, k 32) and only one product has them: out gets m, n, k.
+ */
+bool words_product(const char *options, int64_t out[3]);
+
 #endif

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "analyze/analyze.h"
+#include "analyze/words.h"
 #include "lib/base.h"
 #include "tests/analyze/maker.h"
 #include "tests/lib/scratch.h"
@@ -128,6 +129,35 @@ static void test_named_block(void **state)
 	      NULL);
 }
 
+/* Nor need it have a name, where the shapes are those of a product. */
+static void test_product(void **state)
+{
+	int64_t b[3];
+	uint32_t c;
+
+	(void)state;
+	assert_true(words_product("num_warps=2 16x32 32x32 64", b));
+	assert_true(b[0] == 16 && b[1] == 32 && b[2] == 32);
+	assert_true(words_product("16x32 32x16 32x32", b));
+	assert_true(b[0] == 32 && b[1] == 32 && b[2] == 16);
+	assert_true(words_product("64x64", b) && b[2] == 64);
+	assert_false(words_product("num_warps=2 16x32", b));
+	assert_false(words_product("16x32 32x64 16x64 8x8", b));
+	assert_false(words_product("16x16x16 16x16", b));
+	assert_false(words_product(NULL, b));
+	begin();
+	c = maker_config(&maker, family, "num_warps=4 16x32 32x32");
+	launch(c, "K=96", plain);
+	launch(c, "K=80", broken);
+	c = maker_config(&maker, family, "num_warps=4 16x32 32x16 32x32");
+	launch(c, "K=80", plain);
+	launch(c, "K=72", broken);
+	launch(c, "K=96", plain);
+	check(judge(), SCOPE_EXACT,
+	      "both launches with K % (inner size of the product's block) ≠ 0 fail, none of the 3",
+	      NULL);
+}
+
 /* Which launches of a config fail is told by nothing, which configs do is. */
 static void test_config_alone(void **state)
 {
@@ -222,10 +252,15 @@ static void test_hostile(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_threshold),   cmocka_unit_test(test_alignment),
-		cmocka_unit_test(test_named_block), cmocka_unit_test(test_config_alone),
-		cmocka_unit_test(test_partly),      cmocka_unit_test(test_open),
-		cmocka_unit_test(test_small),       cmocka_unit_test(test_nothing_to_tell),
+		cmocka_unit_test(test_threshold),
+		cmocka_unit_test(test_alignment),
+		cmocka_unit_test(test_named_block),
+		cmocka_unit_test(test_product),
+		cmocka_unit_test(test_config_alone),
+		cmocka_unit_test(test_partly),
+		cmocka_unit_test(test_open),
+		cmocka_unit_test(test_small),
+		cmocka_unit_test(test_nothing_to_tell),
 		cmocka_unit_test(test_hostile),
 	};
 
