@@ -33,6 +33,7 @@
 	V(LABEL, "KERNELAB_LABEL", "name of the run in reports, for the bundles")                 \
 	V(DEVICE, "KERNELAB_DEVICE", "kernelab capture: auto, gpu or soft")                       \
 	V(FRESH_CACHE, "KERNELAB_FRESH_CACHE", "kernelab capture: 1: as --fresh-cache")           \
+	V(MORE_CONFIGS, "KERNELAB_MORE_CONFIGS", "kernelab capture: 1: as --more-configs")        \
 	V(NO_GLUE, "KERNELAB_NO_GLUE", "1: as --no-glue; the glue itself heeds it too")           \
 	V(PIN_WINNERS, "KERNELAB_PIN_WINNERS",                                                    \
 	  "folder of a capture whose winners triton.autotune is to take; needs the Python glue")  \

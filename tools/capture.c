@@ -322,6 +322,9 @@ static int prepare(const struct capture_options *o, const char *output, char **a
 		return error_set(err, errno, ERROR_NO_OFFSET, "%s: %s", output, strerror(errno));
 	if (o->fresh_cache)
 		r = set_fresh_caches(*absolute, err);
+	if (r >= 0 && o->more_configs && setenv("TORCHINDUCTOR_MAX_AUTOTUNE_POINTWISE", "1", 1))
+		r = error_set(err, errno, ERROR_NO_OFFSET,
+			      "cannot set TORCHINDUCTOR_MAX_AUTOTUNE_POINTWISE");
 	if (r >= 0)
 		r = set_settings(o, *absolute, err);
 	if (r >= 0)

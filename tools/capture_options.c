@@ -26,6 +26,7 @@ static int fill(struct capture_options *o, const struct verb *verb, const struct
 			*target = environment_get((enum environment_id)(target - o->text));
 	}
 	o->no_data |= environment_flag(ENVIRONMENT_NO_DATA) != 0;
+	o->more_configs |= environment_flag(ENVIRONMENT_MORE_CONFIGS) != 0;
 	o->no_glue |= environment_flag(ENVIRONMENT_NO_GLUE) != 0;
 	o->fresh_cache |= environment_flag(ENVIRONMENT_FRESH_CACHE) != 0;
 	return 0;
@@ -44,6 +45,9 @@ enum options_outcome capture_options_parse(struct capture_options *o, const stru
 		{OPTION_FLAG, "fresh-cache", 0, NULL,
 		 "empty Triton and Inductor caches in DIR/cache, so that each config is compiled",
 		 &o->fresh_cache},
+		{OPTION_FLAG, "more-configs", 0, NULL,
+		 "have Inductor try more configs of pointwise kernels and reductions (slower)",
+		 &o->more_configs},
 		{OPTION_FLAG, "no-glue", 0, NULL,
 		 "do without constexprs, source and tensor shapes from the program's Python",
 		 &o->no_glue},

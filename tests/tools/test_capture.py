@@ -89,7 +89,7 @@ def check_environment(folder):
     with open(context, "w", encoding="utf-8") as f:
         json.dump({"model": "a\tmodel"}, f)
     out = f"{folder}/env"
-    done = capture("-o", out, "--device", "gpu", "--fresh-cache", "--no-data", "--per-class", "3",
+    done = capture("-o", out, "--device", "gpu", "--fresh-cache", "--more-configs", "--no-data", "--per-class", "3",
                    "--origin", "triton,tlx", "--context", context, "--commit", "abc", "--", "env",
                    env={"LD_PRELOAD": "libm.so.6", "KERNELAB_ORIGIN": "all"})
     env = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
@@ -98,6 +98,7 @@ def check_environment(folder):
     for name, value in (("KERNELAB_OUTPUT", real), ("KERNELAB_NO_DATA", "1"),
                         ("KERNELAB_PER_CLASS", "3"), ("KERNELAB_ORIGIN", "triton,tlx"),
                         ("TRITON_CACHE_DIR", real + "/cache/triton"),
+                        ("TORCHINDUCTOR_MAX_AUTOTUNE_POINTWISE", "1"),
                         ("TORCHINDUCTOR_CACHE_DIR", real + "/cache/inductor")):
         expect(env.get(name) == value, f"{name}={env.get(name)}, not {value}")
     expect("fresh caches" in done.stderr and "no bundle" in done.stderr, f"stderr: {done.stderr}")
