@@ -113,6 +113,7 @@ static int ready(struct crew *w, struct post *p, struct error *err)
 		return error_set(err, -rc, ERROR_NO_OFFSET, "nonsense from a worker");
 	if (refused && ++p->starts < ADDRESS_ATTEMPTS) {
 		end_worker(w, p, true, NULL, 0);
+		w->summary->restarts++;
 		return start_worker(w, p, err);
 	}
 	p->starts = 0;
