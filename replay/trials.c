@@ -303,6 +303,9 @@ static void add_circumstances(struct trials *t, char *reason, size_t size)
 		break;
 	}
 	used = strlen(reason);
+	if (l->note && *l->note)
+		snprintf(reason + used, size - used, "; %s", l->note);
+	used = strlen(reason);
 	t->r->driver.cuDeviceGetName(name, sizeof(name) - 1, t->r->device);
 	for (size_t i = 0; i < b->devices.count; i++)
 		if (b->devices.items[i].ordinal == t->c->launch->device &&

@@ -305,14 +305,17 @@ static bool add_tensors(struct measurement *m)
 
 /*
  * Adds what was seen of the variant's copy of a variable. What was seen of the variable itself came
- * by a pointer in memory: a replay, in which it lies elsewhere, cannot follow that.
+ * by a pointer in memory: a replay, in which the variable lies elsewhere, follows that only where
+ * nothing went by its name.
  */
 static int add_variable(struct measurement *m, size_t span, struct record_region *g, bool *merged)
 {
 	struct u64s reads = {0}, writes = {0};
 	int r = ptx_table_ranges(m->table, m->spans, m->span_count, span, &reads, &writes, merged);
 
-	if ((g->reads.count || g->writes.count) && !g->note)
+	if (!reads.count && !writes.count && (g->reads.count || g->writes.count))
+		g->memory = MEMORY_ALLOCATION; /* memory like any other to this launch */
+	else if ((g->reads.count || g->writes.count) && !g->note)
 		g->note = strdup("a pointer in memory leads to it: a replay cannot follow that");
 	for (size_t k = 0; r >= 0 && k < reads.count; k += 2)
 		r = pairs_add(&g->reads, reads.items[k], reads.items[k + 1]);

@@ -27,6 +27,14 @@ int globals_add(struct regions *regions, const struct launch_facts *f)
 	CUmodule module = globals->count ? module_of(f->call->function) : NULL;
 	int r = 0;
 
+	if (globals->unknown)
+		regions->missing =
+			"its module variables are not recorded: they are not known (fact "
+			"capture.module_globals_unknown)";
+	else if (globals->count && !module)
+		regions->missing =
+			"its module variables are not recorded: the driver does not tell "
+			"the function's module";
 	for (size_t i = 0; module && r >= 0 && i < globals->count; i++) {
 		const struct image_global *g = &globals->items[i];
 		CUdeviceptr base = 0;

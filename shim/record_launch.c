@@ -196,7 +196,7 @@ static int put_launch(struct bundle_writer *w, const struct launch_facts *f,
 		.time_ns = place->time_ns,
 		.context = (uintptr_t)place->context,
 		.device = place->device,
-		.note = note,
+		.note = note ? note : regions->missing,
 		.sweep = f->sweep,
 		.inputs = f->inputs,
 		.measured = regions->measured,
@@ -316,9 +316,11 @@ static bool take_keys(struct recording *rec)
 		struct contents_region *g = &rec->before.items[i];
 		struct record_region *region = &rec->regions.items[i];
 		int lost = atomic_load(&g->lost);
+		char *why = g->note ? steal_pointer(g->note) : lost ? lost_note(lost) : NULL;
 
-		region->note = g->note ? steal_pointer(g->note) : lost ? lost_note(lost) : NULL;
-		if (region->note) {
+		if (why) {
+			free((char *)region->note);
+			region->note = why;
 			complete = false;
 			continue;
 		}

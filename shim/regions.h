@@ -13,8 +13,9 @@
 struct regions {
 	struct record_region *items;
 	size_t count, capacity;
-	bool measured;     /* reads and writes of the items are all that the launch touches */
-	char extents[240]; /* why they are not measured, or what limits them; "" */
+	const char *missing; /* memory of the launch that is not among them, static; or NULL */
+	bool measured;       /* reads and writes of the items are all that the launch touches */
+	char extents[240];   /* why they are not measured, or what limits them; "" */
 };
 
 /*

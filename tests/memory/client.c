@@ -108,6 +108,49 @@ static void tables(void)
 		add_result(pairs[i][1], 4 * N);
 }
 
+/* A table that leads to a module variable. */
+static void table_of_variable(void)
+{
+	CUdeviceptr pair[2] = {variable("perm", 4 * N), floats(N, -1)}, table;
+	void *params[] = {&table};
+	float values[N];
+
+	for (unsigned i = 0; i < N; i++)
+		values[i] = 2.5f * (float)i;
+	CHECK(d.cuMemcpyHtoD_v2(pair[0], values, sizeof(values)));
+	CHECK(d.cuMemAlloc_v2(&table, sizeof(pair)));
+	CHECK(d.cuMemcpyHtoD_v2(table, pair, sizeof(pair)));
+	launch("grouped", 1, N, params);
+	add_result(pair[1], 4 * N);
+}
+
+/* Between memory of the host and managed memory, in a graph. */
+static void graph_of_host_memory(void)
+{
+	CUdeviceptr x, y;
+	void *pinned, *there[] = {&x, &y}, *back[] = {&y, &x};
+	CUfunction function;
+	CUgraph captured;
+	CUgraphExec exec;
+
+	CHECK(d.cuMemAllocManaged(&x, 4 * N, CU_MEM_ATTACH_GLOBAL));
+	CHECK(d.cuMemHostAlloc(&pinned, 4 * N, CU_MEMHOSTALLOC_DEVICEMAP));
+	y = (CUdeviceptr)pinned;
+	for (unsigned i = 0; i < N; i++)
+		((float *)(uintptr_t)x)[i] = (float)i;
+	CHECK(d.cuModuleGetFunction(&function, module, "twice"));
+	CHECK(d.cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	CHECK(d.cuLaunchKernel(function, 1, 1, 1, N, 1, 1, 0, stream, there, NULL));
+	CHECK(d.cuLaunchKernel(function, 1, 1, 1, N, 1, 1, 0, stream, back, NULL));
+	CHECK(d.cuStreamEndCapture(stream, &captured));
+	CHECK(d.cuGraphInstantiateWithFlags(&exec, captured, 0));
+	CHECK(d.cuGraphLaunch(exec, stream));
+	CHECK(d.cuGraphLaunch(exec, stream));
+	CHECK(d.cuStreamSynchronize(stream));
+	add_result(x, 4 * N);
+	CHECK(d.cuGraphExecDestroy(exec));
+}
+
 /*
  * A graph whose grouped kernel gets its table from a copy inside it: before its first launch the
  * table holds no pointers. Another kernel's addresses are known from its parameters.
@@ -292,7 +335,9 @@ int main(int argc, char **argv)
 		     {"graph-large", graph_large},
 		     {"contexts", contexts},
 		     {"devices", devices},
-		     {"packed", packed}};
+		     {"packed", packed},
+		     {"table-of-variable", table_of_variable},
+		     {"graph-host", graph_of_host_memory}};
 	struct hash128 hash;
 
 	results = hash_state_new();

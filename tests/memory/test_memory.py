@@ -34,9 +34,12 @@ def run(*command, env=None, status=0):
     return done
 
 
-def capture(out, mode, image=ptx, env=None, options=()):
-    """Records a run, which must print what it prints without us. Returns the folder."""
-    plain = run(client, mode, image, env=env)
+QUICK = ("--trials", "none", "--repeats", "1", "--repeats-max", "1")
+
+
+def capture(out, mode, image=ptx, env=None, options=(), alone=False):
+    """Records a run, which must print what it prints without us. Returns the folder. alone: env is the capture's."""
+    plain = run(client, mode, image, env=None if alone else env)
     done = run(kernelab, "capture", "--origin", "all", "--device", "gpu", *options, "-o", out, "--", client, mode,
                image, env=env)
     expect(f"{mode}: prints", done.stdout == plain.stdout, f"{plain.stdout!r} {done.stdout!r}")
@@ -136,6 +139,29 @@ def tables(top):
     expect("tables, not measured: told what was not looked into", "regions above 1 MiB" in show(off, 1), show(off, 1))
 
 
+def more_tables(top):
+    """Reached by a pointer only, a module variable is memory like any other."""
+    a = capture(f"{top}/variable", "table-of-variable")
+    text = show(a, 1)
+    expect("table of a variable", regions(text).get("allocation perm") == [("1.0 KiB", "0 B")], text)
+    expect("table of a variable: faithful", "1 faithful" in replay(f"{top}/variable.klab", [a], options=QUICK)[0])
+
+
+def faults(top):
+    """A driver that refuses: the program does what it does, and what is missing is told."""
+    calls = ("cuFuncGetModule", "cuGraphAddKernelNode_v2", "cuMemcpyDtoDAsync_v2", "cuGraphAddMemcpyNode",
+             "cuGraphAddDependencies_v2", "cuPointerGetAttribute", "cuMemGetAddressRange_v2", "cuGraphClone",
+             "cuGraphNodeGetDependencies_v2", "cuGraphNodeGetDependentNodes_v2", "cuMemcpyDtoHAsync_v2")
+    told = r"not recorded|extents: |no contents|without contents|missing"
+    for i, (call, when) in enumerate((c, w) for c in calls for w in ("1+:1", "2:1")):
+        for mode in "globals", "graph":
+            a = capture(f"{top}/fault{i}{mode}", mode, env={"KERNELAB_SOFTGPU_FAULT": f"{call}:{when}"}, alone=True)
+            run(kernelab, "verify", a)
+            summary = replay(f"{top}/fault{i}{mode}.klab", [a], options=QUICK)[0]
+            text = "".join(show(a, n) for n in launches(a, ".*"))
+            expect(f"{call} fails, {mode}: told", " 0 unfaithful" in summary or re.search(told, text), summary + text)
+
+
 def packed(top):
     a = capture(f"{top}/packed", "packed", env={"KERNELAB_PER_CLASS": "2"})
     for n, reads in (1, "1.4 KiB"), (2, "1.0 KiB"):
@@ -187,9 +213,18 @@ def graphs(top):
         expect(f"{mode}: equal", [f["bucket"] for f in families.values()] == [1, 1], brief(families))
 
 
+def graph_host(top):
+    a = capture(f"{top}/graph-host", "graph-host")
+    text = show(a, launches(a, "twice")[-1])
+    expect("graph of host memory: measured", "extents: measured\n" in text, text)
+    expect("graph of host memory: both kinds", ", managed; contents" in text and ", host; contents" in text, text)
+    summary = replay(f"{top}/graph-host.klab", [a], options=QUICK)[0]
+    expect("graph of host memory: faithful", "1 faithful, 0 nondeterministic, 0 unfaithful" in summary, summary)
+
+
 def contexts(top):
     a = capture(f"{top}/contexts", "contexts", env={"KERNELAB_PER_CLASS": "2"})
-    summary, families = replay(f"{top}/contexts.klab", [a])
+    summary, families = replay(f"{top}/contexts.klab", [a], options=QUICK)
     expect("contexts: faithful", "5 faithful, 0 nondeterministic, 0 unfaithful, 0 untested" in summary, summary)
     expect("contexts: all measured", all("extents: measured\n" in show(a, n) for n in range(1, 6)), show(a, 3))
 
@@ -216,7 +251,7 @@ def devices(top):
         expect(f"devices: launches of {i}", len(here) >= 9, (len(here), numbers))
         expect(f"devices: measured on {i}", all("extents: measured\n" in s for s in here), here)
     for name, which, env in (("two", ("--devices", "0,1"), two), ("one", (), None)):
-        summary, families = replay(f"{top}/devices-{name}.klab", [a], options=which, env=env)
+        summary, families = replay(f"{top}/devices-{name}.klab", [a], options=which + QUICK, env=env)
         expect(f"devices, on {name}: faithful", "20 faithful, 0 nondeterministic, 0 unfaithful" in summary, summary)
         expect(f"devices, on {name}: equal", {f["bucket"] for f in families.values()} == {1}, brief(families))
 
@@ -225,11 +260,15 @@ with tempfile.TemporaryDirectory(prefix="kernelab-") as top:
     globals_(top)
     tables(top)
     packed(top)
+    more_tables(top)
     kinds(top)
     graphs(top)
+    graph_host(top)
     contexts(top)
     ranks(top)
     devices(top)
+    if device != "gpu":
+        faults(top)
 
 for p in problems:
     print(p)
