@@ -8,9 +8,9 @@
 
 static _Atomic uint64_t taken, peak;
 
-bool budget_take(uint64_t bytes)
+static bool take(uint64_t bytes, uint64_t limit)
 {
-	uint64_t limit = recorder_settings()->host_bytes, now = atomic_load(&taken), sum, highest;
+	uint64_t now = atomic_load(&taken), sum, highest;
 
 	do {
 		if (__builtin_add_overflow(now, bytes, &sum) || sum > limit)
@@ -20,6 +20,16 @@ bool budget_take(uint64_t bytes)
 	while (sum > highest && !atomic_compare_exchange_weak(&peak, &highest, sum))
 		;
 	return true;
+}
+
+bool budget_take(uint64_t bytes)
+{
+	return take(bytes, recorder_settings()->host_bytes);
+}
+
+bool budget_take_more(uint64_t bytes)
+{
+	return take(bytes, recorder_settings()->host_bytes / 4 * 3);
 }
 
 void budget_give(uint64_t bytes)

@@ -15,6 +15,8 @@
 /* Adds `bytes` to what is taken; false, and nothing is added, if that is above the limit. Any
  * thread. */
 bool budget_take(uint64_t bytes);
+/* The same, but only up to three quarters of the limit: for what does well without. */
+bool budget_take_more(uint64_t bytes);
 /* Gives back what was taken. */
 void budget_give(uint64_t bytes);
 

@@ -114,7 +114,7 @@ static bool verifying(void)
 	return recorder_settings()->hash == SELECTION_HASH_VERIFY;
 }
 
-static _Atomic uint64_t mismatches, copied_bytes, known_bytes;
+static _Atomic uint64_t mismatches, copied_bytes, known_bytes, hashed_bytes, hash_us;
 
 static int put_count(struct bundle_writer *w, const char *name, uint64_t value, const char *how)
 {
@@ -132,6 +132,12 @@ int contents_write_facts(struct bundle_writer *w)
 	if (r >= 0)
 		r = put_count(w, "capture.known_bytes", atomic_load(&known_bytes),
 			      "contents that were in the bundle by the device's hash");
+	if (r >= 0)
+		r = put_count(w, "capture.hashed_bytes", atomic_load(&hashed_bytes),
+			      "contents that were hashed on the device");
+	if (r >= 0)
+		r = put_count(w, "capture.hash_us", atomic_load(&hash_us),
+			      "microseconds that launches waited for that");
 	if (r >= 0)
 		r = put_count(w, "capture.host_bytes", budget_peak(),
 			      "the most host memory of large buffers at one time");
@@ -154,12 +160,18 @@ static int look_up_init(struct look_up *l, uint64_t room)
 	return l->pieces && l->queries ? 0 : -ENOMEM;
 }
 
-/* Module variables may lie in a bank that is not read as other memory is. */
+/*
+ * Only what the launch itself is known to touch: that it may be read by the device is certain then,
+ * where a kernel that reads another allocation (one that only a word among the parameters looks
+ * like, of another device, or just being freed) would end the program. Module variables may lie in
+ * a bank that is not read as other memory is.
+ */
 static void list_pieces(struct look_up *l, const struct contents *c,
 			const struct record_region *region, uint32_t number,
 			const struct contents_choice *which)
 {
-	if (region->memory == MEMORY_HOST || region->memory == MEMORY_GLOBAL)
+	if (!c->regions->measured || region->memory == MEMORY_HOST ||
+	    region->memory == MEMORY_GLOBAL)
 		return;
 	for (uint64_t i = 0; i < c->items[number].count; i++) {
 		uint64_t address;
@@ -182,13 +194,27 @@ static void use_hashes(size_t first, const struct nh *hashes, size_t count, void
 	atomic_fetch_add(&known_bytes, known_find(hashes, l->queries + first, count));
 }
 
-/* Once a process: whatever is recorded again is copied again. */
+/* Once a bundle: whatever is recorded again is copied again. */
 static void note_unhashed(struct bundle_writer *w, const char *why)
 {
-	static atomic_flag noted = ATOMIC_FLAG_INIT;
+	static _Atomic(struct bundle_writer *) noted;
 
-	if (!atomic_flag_test_and_set(&noted))
+	if (atomic_exchange(&noted, w) != w)
 		recorder_put(facts_put(w, "capture.hash", "off", why), "writing a fact");
+}
+
+static bool hash_pieces(struct contents *c, struct look_up *l, const char **why)
+{
+	double start = clock_seconds();
+	uint64_t bytes = 0;
+
+	if (!gpu_hash_run(c->ring, c->stream, l->pieces, l->count, c->copy_s, use_hashes, l, why))
+		return false;
+	for (size_t i = 0; i < l->count; i++)
+		bytes += l->pieces[i].bytes;
+	atomic_fetch_add(&hashed_bytes, bytes);
+	atomic_fetch_add(&hash_us, (uint64_t)((clock_seconds() - start) * 1e6));
+	return true;
 }
 
 void contents_look_up(struct contents *c, uint32_t number, const struct contents_choice *which)
@@ -203,8 +229,7 @@ void contents_look_up(struct contents *c, uint32_t number, const struct contents
 	if (there && look_up_init(&l, room) >= 0)
 		list_pieces(&l, c, &c->regions->items[number], number, which);
 	if (l.count)
-		hashed = gpu_hash_run(c->ring, c->stream, l.pieces, l.count, c->copy_s, use_hashes,
-				      &l, &why);
+		hashed = hash_pieces(c, &l, &why);
 	if (recorder_settings()->hash != SELECTION_HASH_OFF && !hashed && (l.count || !l.queries))
 		note_unhashed(c->w, why);
 	c->known |= hashed;

@@ -53,9 +53,9 @@ uint64_t contents_bytes(const struct record_region *region, const struct content
 
 /*
  * Hashes the chosen chunks of region `number` on the device, at once, and fills the keys of those
- * whose contents are in the bundle already: contents_fetch leaves these out. Waits for the stream,
- * at most copy_s. Where this cannot be done nothing is filled; sets `known`. With
- * KERNELAB_HASH=verify they are fetched all the same, and compared.
+ * whose contents are in the bundle already: contents_fetch leaves these out. Only of a measured
+ * launch. Waits for the stream, at most copy_s. Where this cannot be done nothing is filled; sets
+ * `known`. With KERNELAB_HASH=verify they are fetched all the same, and compared.
  */
 void contents_look_up(struct contents *c, uint32_t number, const struct contents_choice *which);
 

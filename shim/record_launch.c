@@ -355,13 +355,13 @@ static void free_launch(struct pending *p)
 	recorder_release();
 }
 
-/* Once a process: records that its copies hold up the program. */
+/* Once a bundle: its copies hold up the program. */
 static void note_pageable(struct bundle_writer *w, const struct ring *ring)
 {
-	static atomic_flag noted = ATOMIC_FLAG_INIT;
+	static _Atomic(struct bundle_writer *) noted;
 	char why[200];
 
-	if (ring_pinned(ring) || atomic_flag_test_and_set(&noted))
+	if (ring_pinned(ring) || atomic_exchange(&noted, w) == w)
 		return;
 	ring_pageable_reason(ring, why, sizeof(why));
 	recorder_put(facts_put(w, "capture.copies", "pageable", why), "writing a fact");

@@ -179,7 +179,8 @@ static struct segment *segment_new(struct ring *r, char why[REASON_BYTES])
 {
 	struct segment *s;
 
-	if (!budget_take(segment_bytes()))
+	/* Other contexts need a first one too, and measurements their bitmaps. */
+	if (r->segment_count ? !budget_take_more(segment_bytes()) : !budget_take(segment_bytes()))
 		return NULL;
 	s = calloc(1, sizeof(*s));
 	if (s)
@@ -402,6 +403,17 @@ struct slot *ring_take(struct ring *r, double seconds)
 
 /* ---- submitting ---- */
 
+/* This device's streams write no words. */
+static void make_pageable(struct ring *r)
+{
+	char why[REASON_BYTES];
+
+	refused(why, "cuStreamWriteValue32", CUDA_ERROR_NOT_SUPPORTED);
+	pthread_mutex_lock(&lock);
+	set_pageable(r, why);
+	pthread_mutex_unlock(&lock);
+}
+
 /* Behind the copies. What cannot be told by a word is waited for. */
 static CUresult mark_end(struct slot *s, CUstream stream, double seconds)
 {
@@ -412,6 +424,8 @@ static CUresult mark_end(struct slot *s, CUstream stream, double seconds)
 						      CU_STREAM_WRITE_VALUE_DEFAULT);
 	if (result == CUDA_SUCCESS)
 		return CUDA_SUCCESS;
+	if (s->word_device && result == CUDA_ERROR_NOT_SUPPORTED)
+		make_pageable(s->ring);
 	if (stream_wait(stream, seconds, &result))
 		atomic_store(s->word, s->expected);
 	return result;

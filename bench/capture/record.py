@@ -4,6 +4,7 @@
 usage: record.py BUILD_DIR --folder DIR [--bytes N] [--launches N] [--driver FOLDER]
     --folder DIR     for the bundles, with room for about --bytes
     --bytes N        of distinct contents (default 20e9), in --launches launches (default 20)
+    --variants LIST  options of the captures without dashes, comma-separated (default: four)
     --driver FOLDER  where libcuda.so.1 is, if it is not the machine's: BUILD_DIR/softgpu
 """
 import argparse
@@ -21,6 +22,7 @@ parser.add_argument("--folder", required=True)
 parser.add_argument("--bytes", type=float, default=20e9)
 parser.add_argument("--launches", type=int, default=20)
 parser.add_argument("--driver", default="")
+parser.add_argument("--variants", default="compress none,compress none extents off,compress none hash off,compress lz4")
 options = parser.parse_args()
 record = os.path.join(os.path.abspath(options.build), "bench/record")
 kernelab = os.path.join(os.path.abspath(options.build), "tools/kernelab")
@@ -44,11 +46,16 @@ def capture(name, *extra):
     shutil.rmtree(folder, ignore_errors=True)
     result = run(kernelab, "capture", "-o", folder, "--device", "gpu", "--origin", "all", "--kernels", "^read$",
                  "--per-class", "1000", *extra, "--", record, "launches", str(total), str(options.launches), "3")
-    size = sum(os.path.getsize(f) for f in glob.glob(f"{folder}/*.klab"))
+    bundles = glob.glob(f"{folder}/*.klab")
+    size = sum(os.path.getsize(f) for f in bundles)
+    dump = subprocess.run([os.path.join(os.path.dirname(kernelab), "../tests/shim/contents_dump"), *bundles],
+                          capture_output=True, text=True, check=True).stdout
+    facts = dict(re.findall(r"^fact capture\.(\w+) (\d+)", dump, re.M))
+    hash_rate = int(facts["hashed_bytes"]) / max(1, int(facts["hash_us"])) * 1e-3
     shutil.rmtree(folder)
     if "without contents" in result[3] or f"{3 * options.launches} launches recorded" not in result[3]:
         sys.exit(f"{name}: {result[3]}")
-    return result, size
+    return result, size, hash_rate
 
 
 os.makedirs(options.folder, exist_ok=True)
@@ -57,12 +64,12 @@ disk = run(record, "disk", os.path.join(options.folder, "disk"), str(total))[0][
 plain, resident, seconds, _ = run(record, "launches", str(total), str(options.launches), "3")
 print(f"pinned copies from the device {d2h:.2f} GB/s; one thread writing the same amount {disk:.2f} GB/s; without a capture: "
       f"{plain[1]:.0f} GB/s read, {seconds:.1f} s in all\n")
-print("| capture of {:.1f} GB in {} launches | first | again | third | bundle / contents | host memory | whole process |"
+print("| capture of {:.1f} GB in {} launches | first | again | third | hash on the device | bundle / contents | host memory | whole process |"
       .format(total / 1e9, options.launches))
-print("|---|---|---|---|---|---|---|")
-for name, extra in (("none", ["--compress", "none"]), ("none, --extents off", ["--compress", "none", "--extents", "off"]),
-                    ("lz4", [])):
-    (rates, with_capture, seconds, _), size = capture(name, *extra)
-    print(f"| --compress {name} | {rates[0]:.2f} GB/s, {100 * rates[0] / min(d2h, disk):.0f} % of the lower rate | "
-          f"{rates[1]:.1f} GB/s | {rates[2]:.1f} GB/s | {size / total:.3f} | {(with_capture - resident) / 2**20:+.0f} MiB "
+print("|---|---|---|---|---|---|---|---|")
+for name in options.variants.split(","):
+    extra = [word if word in ("off", "none", "lz4") else "--" + word for word in name.split()]
+    (rates, with_capture, seconds, _), size, hash_rate = capture(name, *extra)
+    print(f"| {name} | {rates[0]:.2f} GB/s, {100 * rates[0] / min(d2h, disk):.0f} % of the lower rate | "
+          f"{rates[1]:.1f} GB/s | {rates[2]:.1f} GB/s | {hash_rate:.0f} GB/s | {size / total:.3f} | {(with_capture - resident) / 2**20:+.0f} MiB "
           f"| {seconds:.1f} s |", flush=True)

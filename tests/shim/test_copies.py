@@ -134,7 +134,11 @@ def check(top):
                for line in pageable.facts):
         fail("pageable", f"no fact: {pageable.facts}")
     same(pinned, pageable)
-    same(pinned, whole(run("no words", *small, SOFTGPU_FAULT="cuStreamWriteValue32_v2:1+:801"), 6))
+    words = whole(run("no words", *small, SOFTGPU_FAULT="cuStreamWriteValue32_v2:1+:801"), 6)
+    same(pinned, words)
+    if not (words.fact("capture.copies") or "").startswith("pageable cuStreamWriteValue32"):
+        fail("no words", "\n".join(words.facts))
+    same(pinned, whole(run("some words", *small, SOFTGPU_FAULT="cuStreamWriteValue32_v2:3:999"), 6))
     same(pinned, whole(run("no address", *small, SOFTGPU_FAULT="cuMemHostGetDevicePointer_v2:1+:1"), 6))
     same(pinned, whole(run("one pinned", *small, SOFTGPU_FAULT="cuMemHostRegister_v2:2+:2"), 6))
     same(pinned, whole(run("small ring", *small, RING=1), 6))
@@ -169,6 +173,10 @@ def check(top):
     threads = whole(run("twice, threads", "threads-twice", 16, 100000, RING=1), 32)
     if int(threads.fact("capture.known_bytes")) < 16 * 600000:
         fail("twice, threads", "\n".join(threads.facts))
+    # Whole allocations may be what the kernel must not read: no hash without a measurement.
+    unmeasured = whole(run("no extents", "twice", 6, 200000, EXTENTS="off"), 12)
+    if unmeasured.fact("capture.hashed_bytes") != "0" or unmeasured.out != off.out:
+        fail("no extents", "\n".join(unmeasured.facts))
     # The hash cannot be had: the variant is the first image that the library loads, the hash kernel the second.
     for name, fault, why in (("no hash kernel", "cuModuleLoadDataEx:2:218", "its kernel cannot be loaded"),
                              ("hash lost", "cuStreamWriteValue32_v2:1:lose", "its kernel did not end"),
