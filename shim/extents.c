@@ -98,6 +98,8 @@ static bool bring_variables(struct measurement *m)
 {
 	CUresult r;
 
+	if (m->entry->names_variables && m->regions->missing)
+		return fail(m, "%s", m->regions->missing);
 	m->variables = calloc(m->regions->count + 1, sizeof(*m->variables));
 	m->params = malloc(m->f->params_size + 1);
 	if (!m->variables || !m->params)
