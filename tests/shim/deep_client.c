@@ -26,7 +26,7 @@ static int call(const char *library, int flags, const void *image)
 
 int main(int argc, char **argv)
 {
-	_cleanup_free_ char *image = NULL, *copy = NULL;
+	_cleanup_free_ char *image = NULL;
 	size_t size;
 
 	if (argc < 4 || file_read_all(argv[3], 1 << 20, &image, &size))
