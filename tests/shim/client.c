@@ -285,7 +285,7 @@ static void attributes(void)
 	CHECK(d.cuLaunchKernelEx(&config, function, params, NULL));
 }
 
-/* A module goes and another image comes; the fake's allocator gives it the same handle. */
+/* A module goes and another image comes; the fake gives it the same handle. */
 static void reloaded(const char *image)
 {
 	CUmodule first, second;

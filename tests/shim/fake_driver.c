@@ -257,9 +257,13 @@ static int is_kernel(const void *handle)
 	return (char *)handle >= (char *)kernels && (char *)handle < (char *)&kernels[MAX];
 }
 
+/* The last handle that was given back: it comes again, as from a driver's allocator. */
+static CUmodule spare;
+
 EXPORT CUresult CUDAAPI cuModuleLoadData(CUmodule *module, const void *image)
 {
-	*module = malloc(1);
+	*module = spare ? spare : malloc(1);
+	spare = NULL;
 	return *module ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -276,7 +280,8 @@ EXPORT CUresult CUDAAPI cuModuleLoad(CUmodule *module, const char *path)
 
 EXPORT CUresult CUDAAPI cuModuleUnload(CUmodule module)
 {
-	free(module);
+	free(spare);
+	spare = module;
 	return CUDA_SUCCESS;
 }
 

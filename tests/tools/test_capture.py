@@ -26,6 +26,8 @@ def make_stand_in(folder):
     subprocess.run(["cc", "-shared", "-o", f"{folder}/parts/libkernelab-shim.so", "-x", "c", "/dev/null"],
                    check=True)
     open(f"{folder}/parts/softgpu/libcuda.so.1", "w").close()
+    os.mkdir(f"{folder}/parts/glue")
+    open(f"{folder}/parts/glue/sitecustomize.py", "w").close()
     ENV["KERNELAB_LIBDIR"] = f"{folder}/parts"
 
 
