@@ -129,7 +129,7 @@ static char *git_head(const char *top)
 		return NULL;
 	n = strlen(head + 5);
 	for (at = packed; (at = strstr(at, head + 5)); at += n)
-		if (at - packed > 41 && at[-1] == ' ' && (at[n] == '\n' || !at[n]))
+		if (at - packed >= 41 && at[-1] == ' ' && (at[n] == '\n' || !at[n]))
 			return strndup(at - 41, 40);
 	return NULL;
 }
