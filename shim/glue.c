@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "lib/base.h"
@@ -39,6 +40,9 @@ bool glue_note(struct hash128 id, struct cache_file *out)
 char *glue_autotune_path(void)
 {
 	const char *output = environment_get(ENVIRONMENT_OUTPUT);
+	struct utsname host;
 
-	return output ? text_format("%s/glue/autotune.%ld.jsonl", output, (long)getpid()) : NULL;
+	if (!output || uname(&host))
+		return NULL;
+	return text_format("%s/glue/autotune.%s.%ld.jsonl", output, host.nodename, (long)getpid());
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads glue/autotune.<pid>.jsonl as the preload library put it into the bundle. */
+/* Reads glue/autotune.<host>.<pid>.jsonl as the preload library put it into the bundle. */
 #include "tools/show_tuning.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One line for each set of configs that an autotuner tries, and for each winner: DIR/glue/autotune.<pid>.jsonl.
+"""One line for each set of configs that an autotuner tries, and for each winner: DIR/glue/autotune.<host>.<pid>.jsonl.
 
 With KERNELAB_PIN_WINNERS=DIR the winners are those that an earlier capture noted in DIR, where they can run.
 """
@@ -37,7 +37,7 @@ def config_of(config):
 
 def write_event(event):
     line = json.dumps(event, allow_nan=False, sort_keys=True) + "\n"
-    with _lock, open(os.path.join(folder(), f"autotune.{os.getpid()}.jsonl"), "a", encoding="utf-8") as f:
+    with _lock, open(os.path.join(folder(), f"autotune.{os.uname().nodename}.{os.getpid()}.jsonl"), "a", encoding="utf-8") as f:
         f.write(line)
 
 
