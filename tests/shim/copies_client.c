@@ -3,7 +3,8 @@
  * A program whose launches have much memory: copies_client CUBIN MODE PAIRS ELEMENTS. Each pair has
  * an input of 4 * ELEMENTS bytes and an output of half of that; each is launched once (`once`) or
  * twice (`twice`), by one thread or by four (`threads`, `threads-twice`), each with a stream of its
- * own. Prints what the program has to see, and its largest resident size.
+ * own. Prints what the program has to see; on standard error its largest
+ * resident size and its threads.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -174,6 +175,9 @@ static void print_size(void)
 	line = strstr(status, "VmHWM:");
 	if (line)
 		fprintf(stderr, "resident %ld\n", strtol(line + 6, NULL, 10) * 1024);
+	line = strstr(status, "Threads:");
+	if (line)
+		fprintf(stderr, "tasks %ld\n", strtol(line + 8, NULL, 10));
 }
 
 int main(int argc, char **argv)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Contents on their way into the bundle: all there however they go, within bounds, or told why not.
 
-test_copies.py KERNELAB CLIENT DUMP SHIM SOFTGPU_FOLDER CUBIN CACHE
+test_copies.py KERNELAB CLIENT DUMP SHIM NO_THREADS SOFTGPU_FOLDER CUBIN CACHE
 """
 import glob
 import os
@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 
-kernelab, client, dumper, shim, softgpu, cubin, cache = sys.argv[1:8]
+kernelab, client, dumper, shim, no_threads, softgpu, cubin, cache = sys.argv[1:9]
 if "__asan" in subprocess.run(["nm", "-D", shim], capture_output=True, text=True).stdout:
     PRELOAD = {"ASAN_OPTIONS": "verify_asan_link_order=0:detect_leaks=0"}
     INSTRUMENTED = True
@@ -28,12 +28,12 @@ def fail(name, text):
 
 
 class Run:
-    def __init__(self, top, name, mode, pairs, elements, preload=True, **env):
+    def __init__(self, top, name, mode, pairs, elements, preload=shim, **env):
         self.name, self.folder = name, f"{top}/{name}"
         os.mkdir(self.folder)
         env = {"KERNELAB_" + k: str(v) for k, v in env.items()}
         if preload:
-            env |= {"LD_PRELOAD": shim, "KERNELAB_OUTPUT": self.folder, "KERNELAB_CACHE_ROOTS": cache,
+            env |= {"LD_PRELOAD": preload, "KERNELAB_OUTPUT": self.folder, "KERNELAB_CACHE_ROOTS": cache,
                     "KERNELAB_PER_CLASS": "100"} | PRELOAD
         start = time.time()
         done = subprocess.run([client, cubin, mode, str(pairs), str(elements)], capture_output=True, text=True,
@@ -44,6 +44,8 @@ class Run:
         self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
         found = re.search(r"^resident (\d+)$", done.stderr, re.M)
         self.resident = int(found.group(1)) if found else 0
+        found = re.search(r"^tasks (\d+)$", done.stderr, re.M)
+        self.tasks = int(found.group(1)) if found else 0
         self.bundles = glob.glob(f"{self.folder}/*.klab")
         if done.returncode:
             fail(name, f"status {done.returncode}: {done.stderr}")
@@ -127,7 +129,7 @@ def check(top):
     pinned = whole(run("pinned", *small), 6)
     if any("capture.copies" in line for line in pinned.facts):
         fail("pinned", "copies are pageable")
-    if pinned.out != Run(top, "alone", *small, preload=False).out:
+    if pinned.out != Run(top, "alone", *small, preload=None).out:
         fail("pinned", f"the program printed {pinned.out}")
     pageable = whole(run("pageable", *small, SOFTGPU_FAULT="cuMemHostRegister_v2:1+:2"), 6)
     if not any(re.match("fact capture.copies pageable cuMemHostRegister: .*OUT_OF_MEMORY", line)
@@ -142,6 +144,11 @@ def check(top):
     same(pinned, whole(run("no address", *small, SOFTGPU_FAULT="cuMemHostGetDevicePointer_v2:1+:1"), 6))
     same(pinned, whole(run("one pinned", *small, SOFTGPU_FAULT="cuMemHostRegister_v2:2+:2"), 6))
     same(pinned, whole(run("small ring", *small, RING=1), 6))
+    if not INSTRUMENTED:
+        alone = whole(run("no threads", *small, RING=1, preload=f"{no_threads}:{shim}"), 6)
+        same(pinned, alone)
+        if pinned.tasks < 2 or alone.tasks != 1:
+            fail("no threads", f"{alone.tasks} threads, with workers {pinned.tasks}")
     stored = whole(run("stored", *small, COMPRESS="none"), 6)
     same(pinned, stored)
     if os.path.getsize(stored.bundles[0]) <= os.path.getsize(pinned.bundles[0]):
@@ -199,7 +206,7 @@ def check(top):
     # Bounds: 192 MiB of contents through 48 MiB of memory.
     if not INSTRUMENTED:
         big = ("once", 16, 2 * MIB)
-        alone = Run(top, "big alone", *big, preload=False)
+        alone = Run(top, "big alone", *big, preload=None)
         bounded = whole(run("bounded", *big, HOST_MEMORY="48M", RING="32M", COMPRESS="none"), 16)
         extra = bounded.resident - alone.resident
         if not alone.resident or extra > 72 * MIB:
