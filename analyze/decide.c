@@ -12,6 +12,7 @@
 #include "analyze/shape_rule.h"
 #include "analyze/ties.h"
 #include "analyze/valid.h"
+#include "analyze/timing.h"
 #include "lib/base.h"
 
 /* One output under judgement. */
@@ -722,35 +723,12 @@ static void mark_unexecuted(const struct result *r, const struct record_config *
 	v->worst_output = v->output_count;
 }
 
-static int compare_times(const void *x, const void *y)
-{
-	double a = *(const double *)x, b = *(const double *)y;
-
-	return (a > b) - (a < b);
-}
-
-/* Median of the repeats that were measured; the lower one of an even number. 0: none was. */
-static double median_time(const struct record_trial *const *repeats, uint32_t count,
-			  double *scratch)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < count; i++)
-		if (repeats[i]->time_us > 0 && isfinite(repeats[i]->time_us))
-			scratch[n++] = repeats[i]->time_us;
-	qsort(scratch, n, sizeof(*scratch), compare_times);
-	return n ? scratch[(n - 1) / 2] : 0;
-}
-
 static int take_times(struct case_verdict *v, const struct trials *t)
 {
 	for (uint32_t s = 0; s < SIDE_COUNT; s++) {
-		_cleanup_free_ double *times = calloc(t->repeat_count[s] + 1, sizeof(*times));
-
-		if (!times)
-			return -ENOMEM;
 		v->repeats[s] = t->repeat_count[s];
-		v->time_us[s] = median_time(t->repeats[s], t->repeat_count[s], times);
+		if (timing_take(v, s, t->repeats[s], t->repeat_count[s]))
+			return -ENOMEM;
 	}
 	v->poisons = t->poison_count;
 	return 0;

@@ -48,6 +48,7 @@ struct case_verdict {
 	bool damaged;  /* contents are missing or damaged in the result */
 	uint32_t repeats[SIDE_COUNT], poisons; /* trials that counted; poisons: pairs */
 	double time_us[SIDE_COUNT];            /* median kernel time of the repeats; 0 unknown */
+	double least_us[SIDE_COUNT], most_us[SIDE_COUNT]; /* range of the repeats */
 	struct output_verdict *outputs;
 	size_t output_count;
 	size_t worst_output; /* == output_count: none in particular */

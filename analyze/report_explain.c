@@ -127,11 +127,11 @@ static int put_worst(FILE *out, const struct family_verdict *f)
 static int put_config(FILE *out, const struct analysis *a, const struct config_verdict *c)
 {
 	struct timing t = config_timing(c);
-	char config[PHRASE_BYTES], time[64] = "";
+	char config[PHRASE_BYTES], time[128] = "";
 
 	if (t.launches && !a->mark) /* the software device's times mean nothing */
-		snprintf(time, sizeof(time), "; A %.3g us, B %.3g us (B/A %.2f)", t.us[SIDE_A],
-			 t.us[SIDE_B], timing_ratio(&t));
+		snprintf(time, sizeof(time), "; A %.3g us, B %.3g us (B/A %.2f%s)", t.us[SIDE_A],
+			 t.us[SIDE_B], timing_ratio(&t), timing_remark(&t));
 	return put_line(out, 4,
 			text_format("%s: %s, rule %s: %s%s", phrase_config(config, c),
 				    bucket_words(&c->outcome), rule_number(c->outcome.rule),

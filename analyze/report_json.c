@@ -216,8 +216,12 @@ static json_t *a_and_b(double a, double b)
 /* Sums over the launches that both sides' times are known of. */
 static json_t *timing(struct timing t)
 {
-	return json_pack("{s:f,s:f,s:I}", "A", t.us[SIDE_A], "B", t.us[SIDE_B], "launches",
-			 (json_int_t)t.launches);
+	static const char *const orders[] = {"faster", "equal", "slower"};
+
+	return json_pack("{s:f,s:f,s:[f,f],s:[f,f],s:s,s:I}", "A", t.us[SIDE_A], "B", t.us[SIDE_B],
+			 "range_A", t.least_us[SIDE_A], t.most_us[SIDE_A], "range_B",
+			 t.least_us[SIDE_B], t.most_us[SIDE_B], "B_is",
+			 orders[1 + timing_order(&t)], "launches", (json_int_t)t.launches);
 }
 
 static json_t *case_object(struct writer *w, const struct case_verdict *c)

@@ -183,8 +183,8 @@ static void put_time(const struct terminal *t, const struct family_verdict *f)
 
 	if (!all.launches)
 		return;
-	n = snprintf(line, sizeof(line), "kernel time: A %.3g us, B %.3g us (B/A %.2f)",
-		     all.us[SIDE_A], all.us[SIDE_B], timing_ratio(&all));
+	n = snprintf(line, sizeof(line), "kernel time: A %.3g us, B %.3g us (B/A %.2f%s)",
+		     all.us[SIDE_A], all.us[SIDE_B], timing_ratio(&all), timing_remark(&all));
 	if (slowest && n > 0) {
 		one = config_timing(slowest);
 		snprintf(line + n, sizeof(line) - (size_t)n, "; B %.1f times slower in %.300s",

@@ -190,8 +190,8 @@ static int put_configs(FILE *out, const struct analysis *a, size_t index)
 			html_bucket_class(&c->outcome), html_bucket_words(&c->outcome),
 			rule_number(c->outcome.rule), launches_tested(c), c->case_count);
 		if (t.launches && !a->mark)
-			fprintf(out, "<td>%.2f<td>%.2f<td>%.2f<td>", t.us[SIDE_A], t.us[SIDE_B],
-				timing_ratio(&t));
+			fprintf(out, "<td>%.2f<td>%.2f<td>%.2f%s<td>", t.us[SIDE_A], t.us[SIDE_B],
+				timing_ratio(&t), timing_remark(&t));
 		else
 			fputs("<td>–<td>–<td>–<td>", out);
 		if (!e)

@@ -158,7 +158,8 @@ def check_explain():
     expect(chain["3"]["state"] == "fired" and chain["3"]["figure"] == 128
            and chain["int"]["state"] == "not asked" and chain["int"]["figure"] is None
            and chain["2"]["state"] == "not fired", f"chain: {chain}")
-    expect(family["time_us"] == {"A": 10.0, "B": 10.0, "launches": 1}, f"{family['time_us']}")
+    expect(family["time_us"] == {"A": 10.0, "B": 10.0, "range_A": [10.0, 10.0], "range_B": [10.0, 10.0],
+                                 "B_is": "equal", "launches": 1}, f"{family['time_us']}")
     for args, words in ((("--explain", "nothing"), "no family matches"),
                         (("--explain", "("), "--explain ("),
                         (("--explain", "k", "--json", "-"), "both")):
