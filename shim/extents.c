@@ -530,14 +530,6 @@ void extents_probes_end(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* The graph may change them: the variant's are a copy of now. */
-static bool no_variables(struct measurement *m)
-{
-	if (!m->entry->names_variables)
-		return true;
-	return fail(m, "in a graph, with module variables, and its addresses depend on memory");
-}
-
 struct extents_probe *extents_probe_new(struct regions *regions, const struct launch_facts *f,
 					CUstream stream, uint64_t *bytes)
 {
@@ -553,14 +545,27 @@ struct extents_probe *extents_probe_new(struct regions *regions, const struct la
 	else if (keep_attributes(f->call, kept))
 		good = fail(&p->m, "in a graph, with clusters, and its addresses depend on memory");
 	else
-		good = find_variant(&p->m) && no_variables(&p->m) && bring_variables(&p->m) &&
-		       lay_out(&p->m);
+		good = find_variant(&p->m) && bring_variables(&p->m) && lay_out(&p->m);
 	*bytes = p->m.table_bytes;
 	if (good)
 		return p;
 	end(&p->m);
 	free(p);
 	return NULL;
+}
+
+bool extents_probe_variable(const struct extents_probe *p, size_t index, CUdeviceptr *to,
+			    CUdeviceptr *from, size_t *bytes)
+{
+	for (size_t i = 0; i < p->m.regions->count; i++) {
+		if (!p->m.variables[i] || index--)
+			continue;
+		*to = p->m.variables[i];
+		*from = p->m.regions->items[i].base;
+		*bytes = p->m.regions->items[i].size;
+		return true;
+	}
+	return false;
 }
 
 CUresult extents_probe_start(struct extents_probe *p, CUdeviceptr memory,

@@ -37,6 +37,12 @@ void extents_probes_end(void);
 /* *bytes: of device memory that it needs. NULL: cannot be had, regions->extents says why. */
 struct extents_probe *extents_probe_new(struct regions *regions, const struct launch_facts *f,
 					CUstream stream, uint64_t *bytes);
+/*
+ * What must be copied in the graph before the probe runs: the index-th module variable of the
+ * program to the probe's. False: there is none of that number.
+ */
+bool extents_probe_variable(const struct extents_probe *probe, size_t index, CUdeviceptr *to,
+			    CUdeviceptr *from, size_t *bytes);
 /* Prepares that memory, ordered on the stream; *node (valid as long as the probe) describes it. */
 CUresult extents_probe_start(struct extents_probe *probe, CUdeviceptr memory,
 			     CUDA_KERNEL_NODE_PARAMS *node);

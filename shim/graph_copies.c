@@ -159,6 +159,12 @@ static CUresult add_copy(CUgraph graph, CUgraphNode *node, const CUgraphNode *ne
 	return real.cuGraphAddMemcpyNode(node, graph, needs, count, &copy, context);
 }
 
+CUresult graph_add_copy(CUgraph graph, CUgraphNode *node, uint64_t to, uint64_t from,
+			uint64_t bytes, CUcontext context)
+{
+	return add_copy(graph, node, NULL, 0, to, from, bytes, context);
+}
+
 /* The nodes on one side of a node. NULL edge data: an edge that has some is an error. */
 static CUresult neighbours(CUgraphNode node, bool before, CUgraphNode *out, size_t *count)
 {

@@ -46,6 +46,10 @@ CUdeviceptr graph_copies_find(const struct graph_copies *copies, const struct re
 /* Whether the copies hold all that the measured regions, by now, say is touched. */
 bool graph_copies_cover(const struct graph_copies *copies, const struct regions *regions);
 
+/* Adds a copy between device memory that belongs to no edge yet. */
+CUresult graph_add_copy(CUgraph graph, CUgraphNode *node, uint64_t to, uint64_t from,
+			uint64_t bytes, CUcontext context);
+
 /* Puts `node` behind all that the kernel needs, and before the kernel. */
 CUresult graph_put_before(CUgraph graph, CUgraphNode node, CUgraphNode kernel);
 

@@ -205,9 +205,17 @@ static void place(struct piece *pieces, size_t count, CUcontext current)
 static CUresult add_probe(struct piece *p, CUgraph work, CUgraphNode kernel)
 {
 	CUDA_KERNEL_NODE_PARAMS params;
+	CUdeviceptr to, from;
+	size_t bytes;
 	CUgraphNode node;
 	CUresult r = extents_probe_start(p->probe, buffer + p->offset + p->copies.bytes, &params);
 
+	for (size_t i = 0;
+	     r == CUDA_SUCCESS && extents_probe_variable(p->probe, i, &to, &from, &bytes); i++) {
+		r = graph_add_copy(work, &node, to, from, bytes, buffer_context);
+		if (r == CUDA_SUCCESS)
+			r = graph_put_before(work, node, kernel);
+	}
 	if (r == CUDA_SUCCESS)
 		r = real.cuGraphAddKernelNode_v2(&node, work, NULL, 0, &params);
 	return r == CUDA_SUCCESS ? graph_put_before(work, node, kernel) : r;

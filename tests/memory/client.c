@@ -124,6 +124,38 @@ static void table_of_variable(void)
 	add_result(pair[1], 4 * N);
 }
 
+/* The table of indices is a module variable that a copy in the graph fills. */
+static void graph_of_variables(void)
+{
+	static unsigned perm[N];
+	static float factors[4] = {0, 1.25f, 0, 0};
+	CUdeviceptr x = floats(1 << 20, 1), y = floats(N, -7), acc = variable("acc", 256);
+	CUdeviceptr table = variable("perm", sizeof(perm));
+	void *params[] = {&x, &y};
+	CUfunction function;
+	CUgraph captured;
+	CUgraphExec exec;
+
+	for (unsigned i = 0; i < N; i++)
+		perm[i] = 1000 * (N - 1 - i);
+	CHECK(d.cuMemcpyHtoD_v2(variable("factors", 16), factors, sizeof(factors)));
+	CHECK(d.cuMemsetD8_v2(acc, 0, 256));
+	CHECK(d.cuMemsetD8_v2(table, 0x7e, sizeof(perm)));
+	CHECK(d.cuModuleGetFunction(&function, module, "named"));
+	CHECK(d.cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+	CHECK(d.cuMemcpyHtoDAsync_v2(table, perm, sizeof(perm), stream));
+	CHECK(d.cuLaunchKernel(function, 1, 1, 1, N, 1, 1, 0, stream, params, NULL));
+	CHECK(d.cuMemsetD8Async(table, 0x7e, sizeof(perm), stream));
+	CHECK(d.cuStreamEndCapture(stream, &captured));
+	CHECK(d.cuGraphInstantiateWithFlags(&exec, captured, 0));
+	for (unsigned i = 0; i < 3; i++)
+		CHECK(d.cuGraphLaunch(exec, stream));
+	CHECK(d.cuStreamSynchronize(stream));
+	add_result(y, 4 * N);
+	add_result(acc, 256);
+	CHECK(d.cuGraphExecDestroy(exec));
+}
+
 /* Between memory of the host and managed memory, in a graph. */
 static void graph_of_host_memory(void)
 {
@@ -337,7 +369,8 @@ int main(int argc, char **argv)
 		     {"devices", devices},
 		     {"packed", packed},
 		     {"table-of-variable", table_of_variable},
-		     {"graph-host", graph_of_host_memory}};
+		     {"graph-host", graph_of_host_memory},
+		     {"graph-variables", graph_of_variables}};
 	struct hash128 hash;
 
 	results = hash_state_new();

@@ -225,6 +225,19 @@ def graph_host(top):
     expect("graph of host memory: faithful", "1 faithful, 0 nondeterministic, 0 unfaithful" in summary, summary)
 
 
+def graph_variables(top):
+    a = capture(f"{top}/graph-variables", "graph-variables")
+    text = show(a, launches(a, "named")[-1])
+    seen = regions(text)
+    expect("graph of variables: probed", "extents: measured\n" in text and seen.get("module global perm") ==
+           [("1.0 KiB", "0 B")] and seen.get("module global acc") == [("256 B", "256 B")], text)
+    expect("graph of variables: the indices of inside the graph", seen.get("allocation") ==
+           [("4.0 KiB", "0 B"), ("0 B", "1.0 KiB")] or seen.get("allocation") == [("0 B", "1.0 KiB"), ("4.0 KiB", "0 B")],
+           text)
+    summary = replay(f"{top}/graph-variables.klab", [a], options=QUICK)[0]
+    expect("graph of variables: faithful", "1 faithful, 0 nondeterministic, 0 unfaithful" in summary, summary)
+
+
 def contexts(top):
     a = capture(f"{top}/contexts", "contexts", env={"KERNELAB_PER_CLASS": "2"})
     summary, families = replay(f"{top}/contexts.klab", [a], options=QUICK)
@@ -267,6 +280,7 @@ with tempfile.TemporaryDirectory(prefix="kernelab-") as top:
     kinds(top)
     graphs(top)
     graph_host(top)
+    graph_variables(top)
     contexts(top)
     ranks(top)
     devices(top)
