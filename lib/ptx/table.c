@@ -96,30 +96,37 @@ static int append(struct list *l, uint64_t first, uint64_t end)
 	return 0;
 }
 
-static int scan(struct list *l, const uint8_t *bits, uint64_t count)
+/* The first bit from i on that is `set` or not, else count. Whole words at a time. */
+static uint64_t next_bit(const uint8_t *bits, uint64_t i, uint64_t count, bool set)
 {
-	uint64_t i = 0;
-
 	while (i < count) {
-		uint64_t first;
+		uint64_t word;
 
-		if (!(i % 64) && i + 64 <= count) {
-			uint64_t word;
-
-			memcpy(&word, bits + i / 8, sizeof(word));
-			if (!word) {
-				i += 64;
-				continue;
-			}
-		}
-		if (!(bits[i / 8] >> i % 8 & 1)) {
+		if (i % 64 || i + 64 > count) {
+			if ((bits[i / 8] >> i % 8 & 1) == set)
+				return i;
 			i++;
 			continue;
 		}
-		for (first = i; i < count && bits[i / 8] >> i % 8 & 1;)
-			i++;
-		if (append(l, first, i) < 0)
+		memcpy(&word, bits + i / 8, sizeof(word));
+		word = set ? word : ~word;
+		if (word)
+			return i + (uint64_t)__builtin_ctzll(word);
+		i += 64;
+	}
+	return count;
+}
+
+static int scan(struct list *l, const uint8_t *bits, uint64_t count)
+{
+	uint64_t first = next_bit(bits, 0, count, true);
+
+	while (first < count) {
+		uint64_t end = next_bit(bits, first, count, false);
+
+		if (append(l, first, end) < 0)
 			return -ENOMEM;
+		first = next_bit(bits, end, count, true);
 	}
 	return 0;
 }
