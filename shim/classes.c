@@ -114,7 +114,10 @@ void classes_grant(struct shape_class *c, enum launch_left why, int64_t launches
 static void count_passed(struct shape_class *c, int64_t remains)
 {
 	int64_t passed = c->granted - (remains > 0 ? remains : 0);
+	uint64_t tails = atomic_exchange_explicit(&c->tails, 0, memory_order_relaxed);
 
+	c->seen += tails;
+	c->left[LEFT_CLASSES].count += tails;
 	c->seen += (uint64_t)passed;
 	c->left[c->passing].count += (uint64_t)passed;
 	c->granted -= passed;

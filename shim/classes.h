@@ -39,11 +39,12 @@ struct tally {
 #define CACHE_LINE     64
 #define CREDIT_FOREVER (INT64_MAX / 2)
 
-/* But for key and credit all is under table_lock. */
+/* But for key, credit and tails all is under table_lock. */
 struct shape_class {
 	/* What every launch touches has a cache line of its own. */
 	_Alignas(CACHE_LINE) struct hash128 key;
 	_Atomic int64_t credit; /* launches that may still pass; 0 and less: none */
+	atomic_ullong tails;    /* launches of `more` that passed since their tail is known */
 	uint32_t grid[3];
 	enum launch_left passing; /* the reason why those that pass are left */
 	int64_t granted;          /* credit that classes_fold has not counted yet */
@@ -82,6 +83,12 @@ static inline bool classes_pass(struct shape_class *c)
 {
 	return atomic_load_explicit(&c->credit, memory_order_relaxed) > 0 &&
 	       atomic_fetch_sub_explicit(&c->credit, 1, memory_order_relaxed) > 0;
+}
+
+/* Counts a launch of `more` that has no credit, but of which nothing is to be recorded. No lock. */
+static inline void classes_pass_tail(struct shape_class *more)
+{
+	atomic_fetch_add_explicit(&more->tails, 1, memory_order_relaxed);
 }
 
 /* The next `launches` ones pass, left for that reason. There must be no credit. */

@@ -58,9 +58,9 @@ struct kernel {
 	size_t key_part_count;
 
 	struct classes classes;
-	struct tails *tails;    /* among the launches beyond CLASSES_MAX */
-	atomic_ullong launches; /* of kernels that are only counted; no lock */
-	uint64_t flushed;       /* of them */
+	_Atomic(struct tails *) tails; /* among the launches beyond CLASSES_MAX */
+	atomic_ullong launches;        /* of kernels that are only counted; no lock */
+	uint64_t flushed;              /* of them */
 };
 
 /* cuModuleGetFunction succeeded. Takes both locks. Calls the driver for the layout. */

@@ -238,7 +238,9 @@ static bool has_turn(struct shape_class *c, struct launch_facts *f, enum launch_
 		f->turn = TURN_TAIL;
 		*why = c->failed < TAILS_MAX ? LEFT_CLASSES : LEFT_FAILED;
 		return c->failed < TAILS_MAX &&
-		       tails_new(&f->kernel->tails, f->kernel, f->params, f->params_size);
+		       tails_new(&f->kernel->tails,
+				 tails_key(f->kernel,
+					   &(struct params_view){NULL, f->params, f->params_size}));
 	}
 	if (c->seen <= s->skip_launches) {
 		*why = LEFT_SKIPPED;
@@ -380,6 +382,21 @@ void launches_count_other(struct kernel *kernel)
 	atomic_fetch_add_explicit(&kernel->launches, 1, memory_order_relaxed);
 }
 
+/* Beyond the limit of classes most launches show no new tail. */
+static bool tail_passes(const struct kernel *k, struct shape_class *c, void **params, void **extra)
+{
+	const struct tails *tails = atomic_load_explicit(&k->tails, memory_order_acquire);
+	struct params_view view;
+
+	if (!tails || !classes_is_more(&k->classes, c))
+		return false;
+	view = params_view(params, extra);
+	if (!tails_known(tails, tails_key(k, &view)))
+		return false;
+	classes_pass_tail(c);
+	return true;
+}
+
 uint64_t launches_pass(CUfunction function, const uint32_t grid[3], void **params, void **extra)
 {
 	uint64_t seq = launches_number(1);
@@ -392,7 +409,9 @@ uint64_t launches_pass(CUfunction function, const uint32_t grid[3], void **param
 		launches_count_other(k);
 		return 0;
 	}
-	return passes(k, params_class(k, grid, params, extra), seq, &c) ? 0 : seq;
+	if (passes(k, params_class(k, grid, params, extra), seq, &c))
+		return 0;
+	return c && tail_passes(k, c, params, extra) ? 0 : seq;
 }
 
 static struct recording *consider(const struct launch_call *call, struct kernel *k, uint64_t seq)

@@ -178,33 +178,33 @@ static inline void add_part(struct key *key, const struct key_part *p, const uns
 	}
 }
 
-static void add_extra(struct key *key, const struct kernel *k, void **extra)
+struct params_view params_view(void **params, void **extra)
 {
-	size_t size;
-	const unsigned char *data = extra_buffer(extra, &size);
+	struct params_view v = {params, NULL, 0};
 
-	for (size_t i = 0; data && i < k->key_part_count; i++)
-		if ((size_t)k->key_parts[i].offset + k->key_parts[i].size <= size)
-			add_part(key, &k->key_parts[i], data + k->key_parts[i].offset);
+	if (!params && extra) {
+		v.buffer = extra_buffer(extra, &v.size);
+		if (!v.buffer)
+			v.size = 0;
+	}
+	return v;
 }
 
 struct hash128 params_class(const struct kernel *k, const uint32_t grid[3], void **params,
 			    void **extra)
 {
+	struct params_view view = params_view(params, extra);
 	struct key key;
 
 	memcpy(key.data, grid, 3 * sizeof(*grid));
 	key.used = 3 * sizeof(*grid);
-	if (!params && extra) {
-		add_extra(&key, k, extra);
-		return hash_bytes(key.data, key.used);
-	}
-	for (size_t i = 0; params && i < k->key_part_count; i++) {
-		const struct key_part *p = &k->key_parts[i];
+	for (size_t i = 0; i < k->key_part_count; i++) {
+		const unsigned char *at = params_part(&view, &k->key_parts[i]);
 
-		if (!params[p->param]) /* the driver will refuse it */
+		if (at)
+			add_part(&key, &k->key_parts[i], at);
+		else if (params)
 			return hash_bytes(grid, 3 * sizeof(*grid));
-		add_part(&key, p, params[p->param]);
 	}
 	return hash_bytes(key.data, key.used);
 }

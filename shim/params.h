@@ -15,6 +15,23 @@
 size_t params_gather(const struct kernel *kernel, const struct launch_call *call,
 		     unsigned char *buffer, bool *known);
 
+/* Where the parameters of a launch are: as the program gave them, or gathered. */
+struct params_view {
+	void **params;               /* else: */
+	const unsigned char *buffer; /* size bytes */
+	size_t size;
+};
+struct params_view params_view(void **params, void **extra);
+
+/* NULL where it is not there: the driver will refuse the launch. */
+static inline const unsigned char *params_part(const struct params_view *v,
+					       const struct key_part *p)
+{
+	if (v->params)
+		return v->params[p->param];
+	return (size_t)p->offset + p->size <= v->size ? v->buffer + p->offset : NULL;
+}
+
 /* Lists the parameters that go into the class (kernel->key_parts), by its kinds. 0 or -ENOMEM. */
 int params_plan(struct kernel *kernel);
 

@@ -2,16 +2,21 @@
 /* Keys of tails and the two sets of those that were recorded. */
 #include "shim/tails.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "shim/kernels.h"
+#include "shim/params.h"
 
 #define BLOCK_ASSUMED 16u /* Triton specialises on it */
 
+/* Open addressing, at most half full; only grows, so that it is read without a lock. */
+#define SLOTS (2u * TAILS_MAX)
+
 struct tail_set {
-	struct hash128 keys[TAILS_MAX];
-	size_t count;
+	_Atomic uint64_t slots[SLOTS];
+	atomic_uint count;
 };
 
 struct tails {
@@ -61,16 +66,31 @@ static unsigned char kind_of(uint64_t residue, uint32_t block)
 	return residue % 2 ? 5 : 4;
 }
 
-static bool set_add(struct tail_set *set, const void *data, size_t size)
+static bool set_has(const struct tail_set *set, uint64_t key)
 {
-	struct hash128 key = hash_bytes(data, size);
+	for (size_t i = key;; i++) {
+		uint64_t there = atomic_load_explicit(&set->slots[i % SLOTS], memory_order_relaxed);
 
-	for (size_t i = 0; i < set->count; i++)
-		if (hash_equal(set->keys[i], key))
-			return false;
-	if (set->count == TAILS_MAX)
+		if (!there || there == key)
+			return there == key;
+	}
+}
+
+static bool set_full(const struct tail_set *set)
+{
+	return atomic_load_explicit(&set->count, memory_order_relaxed) == TAILS_MAX;
+}
+
+static bool set_add(struct tail_set *set, uint64_t key)
+{
+	size_t i = key;
+
+	if (set_has(set, key) || set_full(set))
 		return false;
-	set->keys[set->count++] = key;
+	while (atomic_load_explicit(&set->slots[i % SLOTS], memory_order_relaxed))
+		i++;
+	atomic_store_explicit(&set->slots[i % SLOTS], key, memory_order_relaxed);
+	atomic_fetch_add_explicit(&set->count, 1, memory_order_relaxed);
 	return true;
 }
 
@@ -83,51 +103,69 @@ static uint64_t number_at(const unsigned char *at, uint32_t size)
 	return value;
 }
 
-static bool is_number(const struct kernel *k, size_t i, const unsigned char *at)
+/* As params_class: without a signature a word with an empty upper half is a number. */
+static bool is_number(const struct key_part *p, const unsigned char *at)
 {
-	uint32_t size = k->params[i].size;
-
-	if (k->kinds[i] == PARAM_INTEGER)
+	switch (p->kind) {
+	case KEY_ALIGNMENT:
+		return false;
+	case KEY_WORD:
+	case KEY_WORDS:
+		return p->size <= 8 && !(number_at(at, p->size) >> 32);
+	default:
 		return true;
-	/* As params_class: without a signature a word with an empty upper half is a number. */
-	return k->kinds[i] == PARAM_UNKNOWN && size <= 8 && !(number_at(at, size) >> 32);
+	}
 }
 
 #define ITEMS_MAX 256u
 
-bool tails_new(struct tails **tails, const struct kernel *k, const unsigned char *params,
-	       size_t params_size)
+struct tail_key tails_key(const struct kernel *k, const struct params_view *params)
 {
 	static const struct tail_blocks assumed = {{BLOCK_ASSUMED}, 1};
 	const struct tail_blocks *blocks = &k->image->blocks;
 	uint32_t residues[ITEMS_MAX];
 	unsigned char kinds[ITEMS_MAX];
 	size_t n = 0;
-	bool fresh;
 
 	if (!blocks->count)
 		blocks = &assumed;
-	if (!*tails)
-		*tails = calloc(1, sizeof(**tails));
-	if (!*tails)
-		return false;
-	for (size_t i = 0; i < k->param_count; i++) {
-		const unsigned char *at = params + k->params[i].offset;
+	for (size_t i = 0; i < k->key_part_count; i++) {
+		const struct key_part *p = &k->key_parts[i];
+		const unsigned char *at = params_part(params, p);
 
-		if ((size_t)k->params[i].offset + k->params[i].size > params_size ||
-		    !is_number(k, i, at))
+		if (!at || !is_number(p, at))
 			continue;
 		for (size_t b = 0; b < blocks->count && n < ITEMS_MAX; b++, n++) {
-			residues[n] =
-				(uint32_t)(number_at(at, k->params[i].size) % blocks->size[b]);
+			residues[n] = (uint32_t)(number_at(at, p->size) % blocks->size[b]);
 			kinds[n] = kind_of(residues[n], blocks->size[b]);
 		}
 	}
-	fresh = set_add(&(*tails)->kinds, kinds, n);
-	return set_add(&(*tails)->residues, residues, n * sizeof(residues[0])) || fresh;
+	return (struct tail_key){hash_bytes(residues, n * sizeof(residues[0])).low | 1,
+				 hash_bytes(kinds, n).low | 1};
 }
 
-bool tails_full(const struct tails *tails)
+bool tails_new(_Atomic(struct tails *) *tails, struct tail_key key)
 {
-	return tails && tails->residues.count == TAILS_MAX && tails->kinds.count == TAILS_MAX;
+	struct tails *t = atomic_load(tails);
+	bool fresh;
+
+	if (!t) {
+		t = calloc(1, sizeof(*t));
+		if (!t)
+			return false;
+		atomic_store_explicit(tails, t, memory_order_release);
+	}
+	fresh = set_add(&t->kinds, key.kinds);
+	return set_add(&t->residues, key.residues) || fresh;
+}
+
+bool tails_known(const struct tails *t, struct tail_key key)
+{
+	return t && (set_has(&t->residues, key.residues) || set_full(&t->residues)) &&
+	       (set_has(&t->kinds, key.kinds) || set_full(&t->kinds));
+}
+
+bool tails_full(const struct tails *t)
+{
+	return t && set_full(&t->residues) && set_full(&t->kinds);
 }

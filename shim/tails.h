@@ -11,6 +11,7 @@
 #include "kernelab/hash.h"
 
 struct kernel;
+struct params_view;
 
 #define TAIL_BLOCKS_MAX 4u
 #define TAILS_MAX       64u /* of each of the two kinds of key */
@@ -29,14 +30,23 @@ struct tails;
 
 /*
  * The tail of a launch: of every integer scalar and block size the residue (exact), and what kind
- * of one it is (0, 1, block - 1, another multiple of 16, another even one, odd). True if residues
- * or kinds have not been seen in *tails and there is room for them: then they are now, and the
- * launch is to be recorded. *tails is made at need. Caller holds table_lock.
+ * of one it is (0, 1, block - 1, another multiple of 16, another even one, odd).
  */
-bool tails_new(struct tails **tails, const struct kernel *kernel, const unsigned char *params,
-	       size_t params_size);
+struct tail_key {
+	uint64_t residues, kinds; /* hashes, not 0 */
+};
+struct tail_key tails_key(const struct kernel *kernel, const struct params_view *params);
 
-/* True if no launch can show a new one any more: there is no room. */
+/*
+ * True if residues or kinds have not been seen in *tails and there is room for them: then they are
+ * now, and the launch is to be recorded. *tails is made at need. Caller holds table_lock.
+ */
+bool tails_new(_Atomic(struct tails *) *tails, struct tail_key key);
+
+/* True if tails_new could only say no. Any thread, no lock; tails may be NULL. */
+bool tails_known(const struct tails *tails, struct tail_key key);
+
+/* True if no launch can show a new one any more: there is no room. Any thread, no lock. */
 bool tails_full(const struct tails *tails);
 
 #endif

@@ -21,7 +21,6 @@
 
 #define LAUNCHES    200 /* a batch: fewer than the driver queues without waiting */
 #define THREADS_MAX 8
-#define CLASSES_MAX 60
 #define PARAMS_MAX  20
 #define BATCHES_MAX 100000
 
@@ -55,7 +54,8 @@ struct kernel {
 static struct kernel kernels[] = {{"counted_args_1_1", 1, 1, NULL},
 				  {"counted_args_10_10", 10, 10, NULL},
 				  {"args_1_1", 1, 1, NULL},
-				  {"args_10_10", 10, 10, NULL}};
+				  {"args_10_10", 10, 10, NULL},
+				  {"args_2_2", 2, 2, NULL}};
 
 struct measurement {
 	const char *what;
@@ -235,19 +235,16 @@ static void measure(const struct measurement *m)
 
 int main(int argc, char **argv)
 {
-	static const char counted[] = "only counted", recorded[] = "class is recorded already";
+	static const char counted[] = "only counted", recorded[] = "class is recorded already",
+			  beyond[] = "beyond 64 classes, tail recorded already";
 	const struct measurement all[] = {
-		{counted, &kernels[0], 1, 1, true},
-		{counted, &kernels[1], 1, 1, true},
-		{counted, &kernels[1], 1, 4, true},
-		{recorded, &kernels[2], 1, 1, true},
-		{recorded, &kernels[2], 1, 1, false},
-		{recorded, &kernels[2], 16, 1, true},
-		{recorded, &kernels[3], 1, 1, true},
-		{recorded, &kernels[3], 16, 1, true},
-		{recorded, &kernels[3], CLASSES_MAX, 1, true},
-		{recorded, &kernels[2], 1, 4, true},
-		{recorded, &kernels[3], 16, 4, true},
+		{counted, &kernels[0], 1, 1, true},   {counted, &kernels[1], 1, 1, true},
+		{counted, &kernels[1], 1, 4, true},   {recorded, &kernels[2], 1, 1, true},
+		{recorded, &kernels[2], 1, 1, false}, {recorded, &kernels[2], 16, 1, true},
+		{recorded, &kernels[3], 1, 1, true},  {recorded, &kernels[3], 16, 1, true},
+		{recorded, &kernels[3], 60, 1, true}, {recorded, &kernels[2], 1, 4, true},
+		{recorded, &kernels[3], 16, 4, true}, {beyond, &kernels[4], 200, 1, true},
+		{beyond, &kernels[4], 200, 4, true},
 	};
 	CUdevice device = 0;
 
