@@ -428,8 +428,16 @@ static json_t *use_counts(struct writer *w, const struct use_count *c)
 	return object;
 }
 
+static json_t *test_outcome(const struct junit *j, const char *test)
+{
+	static const char *const names[] = {"passed", "failed", "skipped"};
+	const struct junit_test *t = use_test_outcome(j, test);
+
+	return t ? json_string(names[t->outcome]) : json_null();
+}
+
 /* What the model uses against what was tested, item by item. */
-static json_t *use(struct writer *w, const struct use *u)
+static json_t *use(struct writer *w, const struct analysis *a, const struct use *u)
 {
 	json_t *object = json_object(), *list;
 
@@ -449,6 +457,15 @@ static json_t *use(struct writer *w, const struct use *u)
 		put(w, item, "untested", json_boolean(use_untested(x)));
 		put(w, item, "reason", text_or_null(x->reason));
 		append(w, list, item);
+	}
+	list = array_in(w, object, "tests");
+	for (size_t i = 0; list && i < u->test_count; i++) {
+		json_t *one = json_object();
+
+		put(w, one, "name", text(u->tests[i]));
+		put(w, one, "A", test_outcome(&a->tests[SIDE_A], u->tests[i]));
+		put(w, one, "B", test_outcome(&a->tests[SIDE_B], u->tests[i]));
+		append(w, list, one);
 	}
 	return object;
 }
@@ -472,7 +489,7 @@ static json_t *family_object(struct writer *w, const struct analysis *a,
 	put(w, object, "stage", stage(w, &f->stage));
 	put_worst(w, object, f);
 	put(w, object, "coverage", coverage(w, &f->coverage));
-	put(w, object, "use", use(w, &f->use));
+	put(w, object, "use", use(w, a, &f->use));
 	put(w, object, "time_us", timing(family_timing(f)));
 	list = array_in(w, object, "notes");
 	for (size_t i = 0; list && i < f->note_count; i++)

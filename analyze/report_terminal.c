@@ -239,6 +239,15 @@ static void put_untested(const struct terminal *t, const struct family_verdict *
 		lines_wrap(t->out, 2, "not tested: more, see the JSON or HTML report");
 }
 
+static void put_tests(const struct terminal *t, const struct analysis *a,
+		      const struct family_verdict *f)
+{
+	_cleanup_free_ char *text = use_tests_text(a, &f->use);
+
+	if (text && *text)
+		lines_wrap(t->out, 2, phrase_clean(text));
+}
+
 static void put_details(const struct terminal *t, const struct analysis *a,
 			const struct family_verdict *f)
 {
@@ -264,6 +273,7 @@ static void put_details(const struct terminal *t, const struct analysis *a,
 	}
 	put_coverage(t, f);
 	put_untested(t, f);
+	put_tests(t, a, f);
 	if (!a->mark)
 		put_time(t, f);
 	for (size_t i = 0; i < f->note_count; i++) {

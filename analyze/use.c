@@ -223,6 +223,17 @@ static size_t first_use(const struct record_use **list, size_t count, uint32_t c
 	return low;
 }
 
+static int add_test(struct use *u, const char *test)
+{
+	for (size_t i = 0; i < u->test_count; i++)
+		if (!strcmp(u->tests[i], test))
+			return 0;
+	if (array_reserve(&u->tests, u->test_count, &u->test_capacity, sizeof(*u->tests)))
+		return -ENOMEM;
+	u->tests[u->test_count++] = test;
+	return 0;
+}
+
 /* The config of that number in one result belongs to the family. */
 static int add_uses(struct use *u, const struct record_family *f, const struct result *r,
 		    const struct record_use **list)
@@ -247,6 +258,8 @@ static int add_uses(struct use *u, const struct record_family *f, const struct r
 
 			u->counted = true;
 			e = add_evidence(u, f, &evidence);
+			for (size_t n = 0; !e && n < x->tests.count; n++)
+				e = add_test(u, x->tests.items[n]);
 		}
 	}
 	return e;
@@ -302,6 +315,11 @@ static int compare_items(const void *x, const void *y)
 	return strverscmp(a->text, b->text);
 }
 
+static int compare_tests(const void *x, const void *y)
+{
+	return strcmp(*(const char *const *)x, *(const char *const *)y);
+}
+
 static void add_counts(struct use_count *sum, const struct use_count *c)
 {
 	sum->used += c->used;
@@ -327,6 +345,8 @@ static int use_family(struct analysis *a, struct family_verdict *f,
 	count(u);
 	if (u->count)
 		qsort(u->items, u->count, sizeof(*u->items), compare_items);
+	if (u->test_count)
+		qsort(u->tests, u->test_count, sizeof(*u->tests), compare_tests);
 	for (size_t d = 0; d < USE_DIMENSION_COUNT; d++)
 		add_counts(&a->use[d], &u->counts[d]);
 	return 0;
@@ -354,6 +374,7 @@ void use_clear(struct use *u)
 	for (size_t i = 0; i < u->count; i++)
 		free(u->items[i].text);
 	free(u->items);
+	free(u->tests);
 	*u = (struct use){0};
 }
 
@@ -365,4 +386,95 @@ char *use_text(const struct use_item *i)
 			   i->launches, i->launches == 1 ? "launch" : "launches",
 			   i->reason ? " (" : "", i->reason ? i->reason : "", i->reason ? ")" : "",
 			   i->tests ? "; existing tests launch it" : "");
+}
+
+/*
+ * pytest calls a test "tests/test_k.py::TestA::test_b[x::1]" in its environment, and by class
+ * "tests.test_k.TestA" and name "test_b[x::1]" in its XML.
+ */
+static char *junit_name(const char *test)
+{
+	const char *bracket = strchr(test, '['), *last = NULL;
+	char *name = NULL, *at;
+
+	for (const char *p = strstr(test, "::"); p && (!bracket || p < bracket);
+	     p = strstr(p + 2, "::"))
+		last = p;
+	if (!last)
+		return strdup(test);
+	name = strdup(test);
+	if (!name)
+		return NULL;
+	at = name;
+	for (const char *p = test; p < last;) {
+		if (!strncmp(p, ".py::", 5) || !strncmp(p, ".py", 3)) {
+			p += 3;
+		} else if (!strncmp(p, "::", 2)) {
+			*at++ = '.';
+			p += 2;
+		} else {
+			*at++ = *p == '/' ? '.' : *p;
+			p++;
+		}
+	}
+	memmove(at, last, strlen(last) + 1);
+	return name;
+}
+
+const struct junit_test *use_test_outcome(const struct junit *j, const char *test)
+{
+	_cleanup_free_ char *name = junit_name(test);
+
+	return name ? junit_find(j, name) : NULL;
+}
+
+/* "; under A 3 pass, 1 fails (t.k::test_b)" */
+static void put_outcomes(FILE *out, const struct use *u, const struct junit *j, const char *side)
+{
+	static const char *const one[] = {"passes", "fails", "is skipped"};
+	static const char *const many[] = {"pass", "fail", "are skipped"};
+	size_t counts[JUNIT_OUTCOMES] = {0}, unknown = 0;
+	const char *gap = "";
+
+	for (size_t i = 0; i < u->test_count; i++) {
+		const struct junit_test *t = use_test_outcome(j, u->tests[i]);
+
+		if (t)
+			counts[t->outcome]++;
+		else
+			unknown++;
+	}
+	fprintf(out, "; under %s", side);
+	for (int o = 0; o < JUNIT_OUTCOMES; o++) {
+		if (!counts[o])
+			continue;
+		fprintf(out, "%s %zu %s", gap, counts[o], counts[o] == 1 ? one[o] : many[o]);
+		gap = ",";
+		for (size_t i = 0; o == JUNIT_FAILED && i < u->test_count; i++) {
+			const struct junit_test *t = use_test_outcome(j, u->tests[i]);
+
+			if (t && t->outcome == JUNIT_FAILED)
+				fprintf(out, " (%s)", t->name);
+		}
+	}
+	if (unknown)
+		fprintf(out, "%s %zu not in its file", gap, unknown);
+}
+
+char *use_tests_text(const struct analysis *a, const struct use *u)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out;
+
+	if (!u->test_count)
+		return strdup("");
+	out = open_memstream(&text, &size);
+	if (!out)
+		return NULL;
+	fprintf(out, "existing tests seen to launch it: %zu", u->test_count);
+	for (uint32_t s = 0; s < SIDE_COUNT; s++)
+		if (a->tests[s].path)
+			put_outcomes(out, u, &a->tests[s], side_name(s));
+	return fclose(out) ? NULL : text;
 }

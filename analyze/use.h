@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/junit.h"
 #include "kernelab/error.h"
 #include "kernelab/hash.h"
 
@@ -53,6 +54,9 @@ struct use_count {
 struct use {
 	struct use_item *items; /* by dimension */
 	size_t count, capacity;
+	const char *
+		*tests; /* existing tests that were seen to launch it, as the results have them */
+	size_t test_count, test_capacity;
 	struct use_count counts[USE_DIMENSION_COUNT];
 	bool counted; /* the result says what the model launched: else only what was replayed counts
 		       */
@@ -71,6 +75,15 @@ static inline bool use_untested(const struct use_item *i)
 {
 	return i->launches && !i->by_model && !i->by_tests && !i->by_derived;
 }
+
+/* Outcome of a test of use.tests on a side: of --a-junit or --b-junit; NULL: not in there. */
+const struct junit_test *use_test_outcome(const struct junit *j, const char *test);
+
+/*
+ * "existing tests that launch it: 3; under A 3 pass; under B 2 pass, 1 fails (t.k::test_b)";
+ * malloc'ed, "" where none was seen. NULL without memory.
+ */
+char *use_tests_text(const struct analysis *a, const struct use *u);
 
 /* "shape class grid 3x1x1 n=100: 12 launches (budget); existing tests launch it"; malloc'ed. */
 char *use_text(const struct use_item *i);

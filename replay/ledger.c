@@ -12,6 +12,7 @@
 #include "kernelab/dtype.h"
 #include "lib/base.h"
 #include "replay/change.h"
+#include "replay/uses.h"
 #include "replay/environment.h"
 #include "replay/repro.h"
 
@@ -550,51 +551,6 @@ static void set_variable(const struct replay_case *c, struct record_extent *x)
 			x->global = l->regions.items[i].name;
 }
 
-/* Recorded by capture --origin-name test; the model's own run may have the same image. */
-static bool is_test(const struct bundle *b, const struct suite_member *m)
-{
-	const struct record_image *i = bundle_image(b, m->image->id);
-
-	return i && i->origin == ORIGIN_TEST;
-}
-
-static int put_use(struct ledger *r, size_t pair, const struct suite_member *m,
-		   const struct suite_class *c)
-{
-	_cleanup_free_ char *params = NULL;
-	struct record_use u = {.config = (uint32_t)pair,
-			       .shape_class = c->key,
-			       .seen = c->seen,
-			       .recorded = c->recorded,
-			       .reason = *c->reason ? c->reason : NULL,
-			       .test = is_test(r->plan->base->bundles[m->bundle], m)};
-
-	memcpy(u.grid, c->grid, sizeof(u.grid));
-	for (size_t i = 0; !params && i < m->launch_count; i++)
-		if (hash_equal(m->launches[i]->shape_class, c->key))
-			params = launch_params_text(m->launches[i], m);
-	u.params = params;
-	return bundle_put_use(r->writer, &u);
-}
-
-/* What the recorded run made of a config, in all its bundles. */
-static int put_uses(struct ledger *r, size_t index)
-{
-	const struct pair *p = &r->plan->pairs.items[index];
-	int rc = 0;
-
-	for (size_t i = 0; p->base && i < p->config->member_count; i++) {
-		const struct suite_member *m = &p->config->members[i];
-
-		if (strcmp(m->entry, p->base->entry) != 0 ||
-		    !hash_equal(m->image->id, p->base->image->id))
-			continue;
-		for (size_t k = 0; !rc && k < m->class_count; k++)
-			rc = put_use(r, index, m, &m->classes[k]);
-	}
-	return rc;
-}
-
 static int put_config(struct ledger *r, size_t i)
 {
 	const struct pair *p = &r->plan->pairs.items[i];
@@ -634,7 +590,7 @@ static int put_config(struct ledger *r, size_t i)
 	r->summary->configs++;
 	r->summary->configs_tested += state->tested;
 	state->written = true;
-	rc = put_uses(r, i);
+	rc = uses_put(r->writer, r->plan, i);
 	return rc ? rc : bundle_put_config(r->writer, &c);
 }
 
@@ -662,7 +618,7 @@ int ledger_case(struct ledger *r, struct open_case *c)
 				     .fidelity_reason = c->reason,
 				     .params = params,
 				     .repro = repro,
-				     .test = is_test(rc_case->bundle, pair->base),
+				     .test = member_is_test(rc_case->bundle, pair->base),
 				     .inputs = c->inputs};
 	int rc;
 

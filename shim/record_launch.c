@@ -6,8 +6,11 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "lib/base.h"
 #include "shim/benchmarks.h"
@@ -23,6 +26,8 @@
 #include "shim/ring.h"
 #include "shim/tensor_maps.h"
 
+#define LAUNCH_TEST_BYTES 240 /* of the name of a test; cut */
+
 /* At exit: nothing was stored or written for so long, or it took so long in all. */
 #define DRAIN_IDLE_S 5
 #define DRAIN_S      60
@@ -32,6 +37,7 @@ struct launch_place {
 	CUcontext context;
 	uint32_t device;
 	uint64_t time_ns;
+	char test[LAUNCH_TEST_BYTES]; /* "": none */
 };
 
 /*
@@ -162,6 +168,21 @@ static int list_attributes(const struct launch_call *call, struct attributes *a)
 	return 0;
 }
 
+/*
+ * pytest says in its environment which test runs: "tests/test_k.py::test_a[1] (call)". Only the
+ * main thread looks, which is the one that pytest changes it in.
+ */
+static void note_test(char out[LAUNCH_TEST_BYTES])
+{
+	const char *text = syscall(SYS_gettid) == getpid() ? getenv("PYTEST_CURRENT_TEST") : NULL;
+	const char *end = text ? strrchr(text, ' ') : NULL;
+
+	if (text)
+		snprintf(out, LAUNCH_TEST_BYTES, "%.*s",
+			 (int)(end ? (size_t)(end - text) : strnlen(text, LAUNCH_TEST_BYTES)),
+			 text);
+}
+
 /* What the driver has to be asked for, while the launch's context is current; KERNEL if it is new.
  */
 static int look_around(struct bundle_writer *w, const struct launch_facts *f,
@@ -170,6 +191,7 @@ static int look_around(struct bundle_writer *w, const struct launch_facts *f,
 	CUdevice device = 0;
 
 	*place = (struct launch_place){.time_ns = recorder_time_ns()};
+	note_test(place->test);
 	if (real.cuCtxGetCurrent(&place->context) != CUDA_SUCCESS)
 		place->context = NULL;
 	if (real.cuCtxGetDevice(&device) == CUDA_SUCCESS) {
@@ -201,6 +223,7 @@ static int put_launch(struct bundle_writer *w, const struct launch_facts *f,
 		.inputs = f->inputs,
 		.measured = regions->measured,
 		.extents = *regions->extents ? regions->extents : NULL,
+		.test = *place->test ? place->test : NULL,
 	};
 	struct attributes attributes = {0};
 	int r = list_attributes(call, &attributes);

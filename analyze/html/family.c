@@ -202,9 +202,16 @@ static int put_configs(FILE *out, const struct analysis *a, size_t index)
 	return e;
 }
 
-static int put_use(FILE *out, const struct use *u)
+static int put_use(FILE *out, const struct analysis *a, const struct use *u)
 {
-	int e = 0;
+	_cleanup_free_ char *tests = use_tests_text(a, u);
+	int e = tests ? 0 : -ENOMEM;
+
+	if (tests && *tests) {
+		fputs("<li>", out);
+		e = html_text(out, tests);
+		fputc('\n', out);
+	}
 
 	for (int d = 0; d < USE_DIMENSION_COUNT; d++)
 		if (u->counts[d].used)
@@ -227,7 +234,7 @@ static int put_use(FILE *out, const struct use *u)
 	return e;
 }
 
-static int put_coverage(FILE *out, const struct family_verdict *f)
+static int put_coverage(FILE *out, const struct analysis *a, const struct family_verdict *f)
 {
 	const struct family_coverage *c = &f->coverage;
 	int e = 0;
@@ -241,7 +248,7 @@ static int put_coverage(FILE *out, const struct family_verdict *f)
 		c->configs_tested, c->configs, c->classes_tested, c->classes, c->tested, c->cases,
 		c->faithful, c->nondeterministic, c->unfaithful, c->fidelity_untested,
 		c->derived_tested, c->derived);
-	e = put_use(out, &f->use);
+	e = put_use(out, a, &f->use);
 	for (size_t i = 0; !e && i < f->note_count; i++) {
 		fputs("<li>", out);
 		e = html_text(out, f->notes[i]);
@@ -375,7 +382,7 @@ int html_family(FILE *out, const struct analysis *a, size_t index)
 	if (!e)
 		e = put_configs(out, a, index);
 	if (!e)
-		e = put_coverage(out, f);
+		e = put_coverage(out, a, f);
 	fputs("</details>\n", out);
 	return e;
 }

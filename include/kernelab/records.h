@@ -285,7 +285,8 @@ const char *trial_status_name(uint32_t v);
 	F(17, BOOL, measured, "what is in no pair of its regions is not read or written")      \
 	F(18, STR, extents, "why its extents are not measured, or what limits them")           \
 	F(19, U64, sweep, "seq of the first launch of its sweep; 0: none, or it is the first") \
-	F(20, HASH, inputs, "hash of the parameters but for scratch and descriptors")
+	F(20, HASH, inputs, "hash of the parameters but for scratch and descriptors")          \
+	F(21, STR, test, "existing test that ran: PYTEST_CURRENT_TEST of the program, first words")
 
 #define RECORD_AFTER(F, A)                                           \
 	F(1, U64, seq, "LAUNCH.seq")                                 \
@@ -403,15 +404,16 @@ const char *trial_status_name(uint32_t v);
 	F(7, STR, before_evidence, "rule and figures of it, or why it was not tested")
 
 /* How often the recorded run launched a config in a shape class, whether recorded or not. */
-#define RECORD_USE(F, A)                                                 \
-	F(1, U32, config, "CONFIG.number")                               \
-	F(2, HASH, shape_class, "of the launches")                       \
-	F(3, DIM3, grid, "blocks")                                       \
-	F(4, U64, seen, "launches")                                      \
-	F(5, U64, recorded, "of which LAUNCH records were written")      \
-	F(6, STR, reason, "why the others were not recorded")            \
-	F(7, BOOL, test, "launched by existing tests, not by the model") \
-	F(8, STR, params, "for people: as CASE.params, of its first recorded launch")
+#define RECORD_USE(F, A)                                                              \
+	F(1, U32, config, "CONFIG.number")                                            \
+	F(2, HASH, shape_class, "of the launches")                                    \
+	F(3, DIM3, grid, "blocks")                                                    \
+	F(4, U64, seen, "launches")                                                   \
+	F(5, U64, recorded, "of which LAUNCH records were written")                   \
+	F(6, STR, reason, "why the others were not recorded")                         \
+	F(7, BOOL, test, "launched by existing tests, not by the model")              \
+	F(8, STR, params, "for people: as CASE.params, of its first recorded launch") \
+	F(9, STRS, tests, "LAUNCH.test of its recorded launches")
 
 /* R(type on disk, NAME, struct/function name, array in struct bundle) */
 #define RECORDS(R)                                 \

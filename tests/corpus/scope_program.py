@@ -67,4 +67,6 @@ call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
 call("cuCtxSetCurrent", context)
 with open(os.path.join(folder, "plan.json"), encoding="utf-8") as f:
     for one in json.load(f):
+        if "KERNELAB_TEST_NAMES" in os.environ:  # as pytest does
+            os.environ["PYTEST_CURRENT_TEST"] = f"t/k.py::test_{one['entry']}[{one['arguments'][5:6]}::1] (call)"
         run(one)

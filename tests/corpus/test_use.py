@@ -41,10 +41,10 @@ def run(command, statuses, **environment):
     return done
 
 
-def capture(made, out, *options):
+def capture(made, out, *options, **environment):
     run([kernelab, "capture", "-o", out, "--device", "soft", *options, "--", sys.executable,
          os.path.join(HERE, "scope_program.py"), made, "a"], (0,),
-        KERNELAB_CACHE_ROOTS=os.path.join(made, "a"))
+        KERNELAB_CACHE_ROOTS=os.path.join(made, "a"), **environment)
     return out
 
 
@@ -75,7 +75,7 @@ with tempfile.TemporaryDirectory(prefix="kernelab-use-") as work:
     # 24 launches of scope_stages, then 2 of 4 of scope_tail; scope_both and what follows is counted.
     model = capture(made, os.path.join(work, "model"), "--max-launches", "26")
     tests = capture(made, os.path.join(work, "tests"), "--origin-name", "test", "--kernels",
-                    "^scope_tail$")
+                    "^scope_tail$", KERNELAB_TEST_NAMES="1")
     report, text = diff(model)
     use = report["use"]
     expect(use["configs"]["used"] == 30 and use["configs"]["tested"] == 13, f"configs: {use}")
@@ -106,6 +106,20 @@ with tempfile.TemporaryDirectory(prefix="kernelab-use-") as work:
                                     "failures": []}, f"A: {report['tests']['A']}")
     expect(report["tests"]["B"]["failures"] == ["t.k::test_b"], f"B: {report['tests']['B']}")
     expect("t.k::test_b: passes under A, fails under B" in text and "test_a" not in text, text)
+    # Which test launched what is recorded, so outcomes are told by kernel.
+    names = [f"test_scope_tail[[{k}]::1]" for k in (64, 63, 65, 96)]
+    case = '<testcase classname="t.k" name="{}">{}</testcase>'
+    tested = file("tested.xml", "".join(case.format(n, "<error/>" if "65" in n else "") for n in names[1:]))
+    report, text = diff(model, tests, "--b-junit", tested)
+    tail = next(f for f in report["families"] if f["name"] == "scope_tail")
+    expect(tail["use"]["tests"] == [{"name": "t/k.py::" + n, "A": None, "B": "failed" if "65" in n
+                                     else None if "64" in n else "passed"} for n in sorted(names)],
+           f"tests by kernel: {tail['use']['tests']}")
+    expect(not any(f["use"]["tests"] for f in report["families"] if f["name"] != "scope_tail"), "others")
+    done = run([kernelab, "diff", model, tests, "--b", "recorded", "--device", "soft", "--trials", "none",
+                "--repeats", "1", "--b-junit", tested, "--html", "-"], (0, 1))
+    expect("existing tests seen to launch it: 4; under B 2 pass, 1 fails (t.k::test_scope_tail[[65]::1])"
+           ", 1 not in its file" in done.stdout, "HTML does not tell outcomes by kernel")
     for name, bad in (("none.xml", "<a/>"), ("cut.xml", JUNIT[:150]), ("empty.xml", ""),
                       ("open.xml", "<testcase name='x'/><!-- ")):
         _, text = diff(model, "--b-junit", file(name, bad), status=(2,))
