@@ -7,6 +7,7 @@ usage: overhead.py BUILD_DIR [--driver FOLDER] [--batches N] [--train N] [--step
     --batches N      pairs of batches of launches (default 401)
     --train N        alternating runs with and without of training steps (default 0: none): needs a
                      GPU and PyTorch; about 60 s, and 20 s a run
+    --option WORD    one more word for kernelab capture of these; may be repeated
     --steps N        of a run (default 200); the second half is looked at, when nothing is recorded
                      any more
 """
@@ -28,14 +29,16 @@ def run(command, env):
     return done
 
 
-def alternate(kernelab, rounds, command, env, read):
+def alternate(kernelab, rounds, command, env, read, options):
     """Figures without and with capture: two lists of what `read` finds in standard output."""
     plain, captured, last = [], [], None
     for _ in range(rounds):
         plain.append(read(run(command, env).stdout))
+        print(f"without: {plain[-1]}", flush=True)  # a run that is cut short has told what it knows
         with tempfile.TemporaryDirectory() as folder:
-            last = run([kernelab, "capture", "-o", f"{folder}/out", "--", *command], env)
+            last = run([kernelab, "capture", *options, "-o", f"{folder}/out", "--", *command], env)
             captured.append(read(last.stdout))
+        print(f"with:    {captured[-1]}", flush=True)
     print(last.stderr.strip().split("\n")[-1])
     return plain, captured
 
@@ -49,7 +52,7 @@ def launches(kernelab, build, driver, batches):
                   env).stdout)
 
 
-def steps(kernelab, rounds, count):
+def steps(kernelab, rounds, count, options):
     with tempfile.TemporaryDirectory() as caches:
         env = {"TRITON_CACHE_DIR": f"{caches}/triton", "TORCHINDUCTOR_CACHE_DIR": caches}
         command = ["python3", os.path.join(ROOT, "tests/gpu/train_big.py"), "default", str(count)]
@@ -58,9 +61,9 @@ def steps(kernelab, rounds, count):
         def read(out):
             return float(re.search(r"later steps ms ([\d.]+)", out)[1])
 
-        plain, captured = alternate(kernelab, rounds, command, env, read)
+        plain, captured = alternate(kernelab, rounds, command, env, read, options)
     a, b = statistics.median(plain), statistics.median(captured)
-    print(f"without {plain}\nwith    {captured}\n")
+    print()
     print("| what | without | with capture | difference | spread without | spread with |\n|---|---|---|---|---|---|")
     print(f"| step of train_big.py, median of the later {count // 2} of {count}, median of {rounds} runs | {a:.3f} ms "
           f"| {b:.3f} ms | {b - a:+.3f} ms ({100 * (b / a - 1):+.2f} %) | {max(plain) - min(plain):.3f} ms "
@@ -73,8 +76,9 @@ parser.add_argument("--driver", default="")
 parser.add_argument("--batches", type=int, default=401)
 parser.add_argument("--train", type=int, default=0)
 parser.add_argument("--steps", type=int, default=200)
+parser.add_argument("--option", action="append", default=[])
 options = parser.parse_args()
 kernelab = os.path.join(os.path.abspath(options.build), "tools/kernelab")
 launches(kernelab, os.path.abspath(options.build), options.driver, options.batches)
 if options.train:
-    steps(kernelab, options.train, options.steps)
+    steps(kernelab, options.train, options.steps, options.option)
