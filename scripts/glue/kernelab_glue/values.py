@@ -8,6 +8,7 @@ import sys
 import textwrap
 
 MAX_FUNCTIONS = 200
+MAX_ITEMS = 1000  # of a tuple or list
 
 
 def is_function(value):
@@ -32,6 +33,13 @@ def known_module(name):
     return top in ("triton", "torch") or top in getattr(sys, "stdlib_module_names", ("math", "functools"))
 
 
+def unknown(value):
+    """By its type alone: the repr of a tensor would launch kernels and wait for them."""
+    if isinstance(value, type) or type(value).__name__ == "dtype":
+        return {"repr": str(value)[:200]}
+    return {"repr": f"{type(value).__module__}.{type(value).__qualname__}"}
+
+
 def dump(value, functions=None):
     """A value as JSON that recompile.py can make again; {"repr": …} where it cannot."""
     if value is None or isinstance(value, (bool, str)):
@@ -45,18 +53,18 @@ def dump(value, functions=None):
         return {"enum": [type(value).__module__, kind, int(value)]} if type(value) is not int else value
     if isinstance(value, float):
         return value if math.isfinite(value) else {"float": repr(value)}
-    if isinstance(value, (tuple, list)):
+    if isinstance(value, (tuple, list)) and len(value) <= MAX_ITEMS:
         items = [dump(v, functions) for v in value]
         return items if type(value) is list else {"tuple": items}
     if is_function(value):
-        return function_of(value, functions) if functions is not None else {"repr": repr(value)}
+        return function_of(value, functions) if functions is not None else unknown(value)
     name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
     if importable(getattr(value, "__module__", None), name, value):
         return {"import": [value.__module__, name]}
     inner = getattr(value, "fn", None) or getattr(value, "__wrapped__", None)
     if inner is not None and importable(getattr(inner, "__module__", None), getattr(inner, "__qualname__", ""), value):
         return {"import": [inner.__module__, inner.__qualname__]}
-    return {"repr": repr(value)[:200]}
+    return unknown(value)
 
 
 def shape_of(value):
@@ -156,12 +164,12 @@ def function_of(function, functions):
     functions.append(entry)
     scope = scope_of(function)
     code = function.fn.__code__
-    parameters = code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
+    local = set(code.co_varnames + code.co_cellvars)
     builtins = sys.modules["builtins"]
     entry["globals"] = {
         name: dump_global(scope[name], chains, functions) for name, chains in
         sorted(names_used(ast.parse(source)).items())
-        if name in scope and name not in parameters and scope[name] is not getattr(builtins, name, scope)
+        if name in scope and name not in local and scope[name] is not getattr(builtins, name, scope)
     }
     return {"function": number}
 
