@@ -18,6 +18,9 @@ COMMANDS = [
     # Its runtime asks for the next function of many names before anything is set up.
     ["gcc", "-fsanitize=address", "-static-libasan", "-o", "OUT/sanitized", "SOURCE"],
     ["OUT/sanitized"],
+    # The shared runtime refuses any preload in front of it, unless it is told not to look.
+    ["gcc", "-fsanitize=address", "-o", "OUT/shared", "SOURCE"],
+    ["env", "ASAN_OPTIONS=verify_asan_link_order=0", "OUT/shared"],
     [sys.executable, "-c", "import ctypes, os; print(ctypes.CDLL(None).getuid()); os.fork()"],
     [sys.executable, "-c", "import ctypes; print(ctypes.CDLL(None).cuLaunchKernel)"],
 ]
