@@ -43,7 +43,10 @@ class Program:
 
     def make_enum(self, parts):
         module, kind, number = parts
-        return getattr(importlib.import_module(module), kind)(number)
+        try:
+            return getattr(importlib.import_module(module), kind)(number)
+        except (ImportError, AttributeError):  # of the program: its value is what the compiler sees
+            return number
 
     def make_import(self, parts):
         module, name = parts
