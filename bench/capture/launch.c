@@ -20,23 +20,28 @@
 #include "shim/real_dl.h"
 
 #define LAUNCHES    200 /* a batch: fewer than the driver queues without waiting */
+#define GRAPHS      10  /* the same of graphs */
 #define THREADS_MAX 8
 #define PARAMS_MAX  20
 #define BATCHES_MAX 100000
 
 /* Looked up as Triton does: under a capture the shim's wrappers. */
-#define CALLS(C)               \
-	C(cuInit)              \
-	C(cuDeviceGet)         \
-	C(cuCtxCreate_v2)      \
-	C(cuCtxSetCurrent)     \
-	C(cuModuleLoadData)    \
-	C(cuModuleGetFunction) \
-	C(cuMemAlloc_v2)       \
-	C(cuStreamCreate)      \
-	C(cuStreamSynchronize) \
-	C(cuLaunchKernel)      \
-	C(cuLaunchKernelEx)
+#define CALLS(C)                       \
+	C(cuInit)                      \
+	C(cuDeviceGet)                 \
+	C(cuCtxCreate_v2)              \
+	C(cuCtxSetCurrent)             \
+	C(cuModuleLoadData)            \
+	C(cuModuleGetFunction)         \
+	C(cuMemAlloc_v2)               \
+	C(cuStreamCreate)              \
+	C(cuStreamSynchronize)         \
+	C(cuLaunchKernel)              \
+	C(cuLaunchKernelEx)            \
+	C(cuStreamBeginCapture_v2)     \
+	C(cuStreamEndCapture)          \
+	C(cuGraphInstantiateWithFlags) \
+	C(cuGraphLaunch)
 
 static struct {
 #define C(symbol) __typeof__(symbol) *symbol;
@@ -61,7 +66,8 @@ struct measurement {
 	const char *what;
 	const struct kernel *kernel;
 	unsigned classes, threads;
-	bool ex; /* cuLaunchKernelEx, else cuLaunchKernel */
+	bool ex;        /* cuLaunchKernelEx, else cuLaunchKernel */
+	unsigned nodes; /* of a graph that is launched in their place; 0: none */
 };
 
 static int batches = 401;
@@ -139,10 +145,22 @@ struct worker {
 	CUdeviceptr pointers[PARAMS_MAX];
 	int32_t numbers[PARAMS_MAX];
 	void *params[PARAMS_MAX];
+	CUgraphExec graph;
 	double *plain, *added; /* batches of them: ns a launch */
 };
 
-static void batch(const struct worker *w, const __typeof__(cu) *driver)
+static unsigned launches_of(const struct measurement *m)
+{
+	return m->nodes ? GRAPHS : LAUNCHES;
+}
+
+static void launch_graphs(const struct worker *w, const __typeof__(cu) *driver)
+{
+	for (unsigned i = 0; i < GRAPHS; i++)
+		check(driver->cuGraphLaunch(w->graph, w->stream), "launching a graph");
+}
+
+static void launch_kernels(const struct worker *w, const __typeof__(cu) *driver, unsigned count)
 {
 	const struct measurement *m = w->m;
 	CUlaunchConfig config = {.gridDimX = 1,
@@ -153,7 +171,7 @@ static void batch(const struct worker *w, const __typeof__(cu) *driver)
 				 .blockDimZ = 1,
 				 .hStream = w->stream};
 
-	for (unsigned i = 0; i < LAUNCHES; i++) {
+	for (unsigned i = 0; i < count; i++) {
 		config.gridDimX = 1 + i % m->classes;
 		check(m->ex ? driver->cuLaunchKernelEx(&config, m->kernel->function,
 						       (void **)w->params, NULL)
@@ -161,6 +179,27 @@ static void batch(const struct worker *w, const __typeof__(cu) *driver)
 						     1, 1, 0, w->stream, (void **)w->params, NULL),
 		      "launching");
 	}
+}
+
+static void batch(const struct worker *w, const __typeof__(cu) *driver)
+{
+	if (w->m->nodes)
+		launch_graphs(w, driver);
+	else
+		launch_kernels(w, driver, LAUNCHES);
+}
+
+/* False where the driver captures nothing: the one of tests, whose launches take no time. */
+static bool make_graph(struct worker *w)
+{
+	CUgraph graph = NULL;
+
+	CHECK(cuStreamBeginCapture_v2(w->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+	launch_kernels(w, &cu, w->m->nodes);
+	CHECK(cuStreamEndCapture(w->stream, &graph));
+	if (graph)
+		CHECK(cuGraphInstantiateWithFlags(&w->graph, graph, 0));
+	return graph != NULL;
 }
 
 /* All threads go through the same entry at the same time. */
@@ -173,7 +212,7 @@ static double timed(const struct worker *w, const __typeof__(cu) *driver)
 	batch(w, driver);
 	end = now_ns();
 	CHECK(cuStreamSynchronize(w->stream));
-	return (end - start) / LAUNCHES;
+	return (end - start) / launches_of(w->m);
 }
 
 static void *work(void *data)
@@ -188,6 +227,8 @@ static void *work(void *data)
 		w->params[i] = i < w->m->kernel->pointers ? (void *)&w->pointers[i]
 							  : (void *)&w->numbers[i];
 	}
+	if (w->m->nodes && !make_graph(w))
+		return NULL;
 	/* What is to be recorded is, and caches are warm. */
 	batch(w, &cu);
 	batch(w, &real);
@@ -222,13 +263,18 @@ static void measure(const struct measurement *m)
 	for (unsigned i = 0; i < m->threads; i++)
 		pthread_join(workers[i].thread, NULL);
 	pthread_barrier_destroy(&together);
+	if (m->nodes && !workers[0].graph)
+		goto done;
 	qsort(plain, count, sizeof(*plain), compare);
 	qsort(added, count, sizeof(*added), compare);
 	printf("| %s | %s | %u | %u | %u | %.0f | %+.0f | %+.0f | %+.0f |\n", m->what,
-	       m->ex ? "cuLaunchKernelEx" : "cuLaunchKernel",
+	       m->nodes ? "cuGraphLaunch"
+	       : m->ex  ? "cuLaunchKernelEx"
+			: "cuLaunchKernel",
 	       m->kernel->pointers + m->kernel->numbers, m->classes, m->threads, plain[count / 2],
 	       added[count / 2], added[count / 10], added[count - 1 - count / 10]);
 	fflush(stdout);
+done:
 	free(plain);
 	free(added);
 }
@@ -236,15 +282,17 @@ static void measure(const struct measurement *m)
 int main(int argc, char **argv)
 {
 	static const char counted[] = "only counted", recorded[] = "class is recorded already",
-			  beyond[] = "beyond 64 classes, tail recorded already";
+			  beyond[] = "beyond 64 classes, tail recorded already",
+			  graph1[] = "graph of 1 kernel", graph100[] = "graph of 100 kernels";
 	const struct measurement all[] = {
-		{counted, &kernels[0], 1, 1, true},   {counted, &kernels[1], 1, 1, true},
-		{counted, &kernels[1], 1, 4, true},   {recorded, &kernels[2], 1, 1, true},
-		{recorded, &kernels[2], 1, 1, false}, {recorded, &kernels[2], 16, 1, true},
-		{recorded, &kernels[3], 1, 1, true},  {recorded, &kernels[3], 16, 1, true},
-		{recorded, &kernels[3], 60, 1, true}, {recorded, &kernels[2], 1, 4, true},
-		{recorded, &kernels[3], 16, 4, true}, {beyond, &kernels[4], 200, 1, true},
-		{beyond, &kernels[4], 200, 4, true},
+		{counted, &kernels[0], 1, 1, true, 0},      {counted, &kernels[1], 1, 1, true, 0},
+		{counted, &kernels[1], 1, 4, true, 0},      {recorded, &kernels[2], 1, 1, true, 0},
+		{recorded, &kernels[2], 1, 1, false, 0},    {recorded, &kernels[2], 16, 1, true, 0},
+		{recorded, &kernels[3], 1, 1, true, 0},     {recorded, &kernels[3], 16, 1, true, 0},
+		{recorded, &kernels[3], 60, 1, true, 0},    {recorded, &kernels[2], 1, 4, true, 0},
+		{recorded, &kernels[3], 16, 4, true, 0},    {beyond, &kernels[4], 200, 1, true, 0},
+		{beyond, &kernels[4], 200, 4, true, 0},     {graph1, &kernels[2], 16, 1, false, 1},
+		{graph100, &kernels[2], 16, 1, false, 100},
 	};
 	CUdevice device = 0;
 
