@@ -202,6 +202,12 @@ static int note_circumstances(struct family_verdict *f)
 		changed += f->configs[i].record->pairing == PAIRING_SOURCE_CHANGED;
 		nondeterministic += f->configs[i].outcome.nondeterministic;
 	}
+	for (size_t i = 0; !e && i < f->config_count; i++)
+		if (f->configs[i].record->stand_in && *f->configs[i].record->stand_in)
+			e = family_note(f, "config %s: %s", config_text(&f->configs[i]),
+					f->configs[i].record->stand_in);
+	if (e)
+		return e;
 	if (changed == f->config_count && changed)
 		e = family_note(f, "source differs between A and B%s", python_of(f, changed));
 	else if (changed)

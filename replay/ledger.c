@@ -561,7 +561,8 @@ static int put_config(struct ledger *r, size_t i)
 				  .key = p->config->key,
 				  .options = p->config->options,
 				  .pairing = p->pairing,
-				  .tested = state->tested};
+				  .tested = state->tested,
+				  .stand_in = p->stand_in};
 
 	if (p->a) {
 		c.a_image = p->a->image->id;

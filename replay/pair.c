@@ -8,17 +8,20 @@
 
 #include "lib/base.h"
 #include "replay/partner.h"
+#include "replay/stand_in.h"
 
 void pairs_free(struct pairs *p)
 {
 	for (size_t i = 0; i < p->count; i++) {
 		free(p->items[i].reason);
+		free(p->items[i].stand_in);
 		free(p->items[i].launches);
 	}
 	free(p->items);
 	*p = (struct pairs){0};
 }
 
+/* Launches of p->base, of all bundles. */
 static int add_launches(struct pair *p, const struct suite_config *config)
 {
 	size_t capacity = 0;
@@ -69,6 +72,33 @@ static enum pairing pairing_of(const struct partner *a, const struct partner *b)
 	return a->pairing > b->pairing ? a->pairing : b->pairing;
 }
 
+static const char *options_of(const struct suite_config *c)
+{
+	return c->options && *c->options ? c->options : "without options";
+}
+
+/* Of a config that was never launched: launches with its grid. */
+static int use_other_launches(struct pair *p)
+{
+	const struct suite_member *m = NULL;
+
+	if (!p->base->seen && p->config->options)
+		m = stand_in_find(p->family, p->config->options, &p->on);
+	if (!m) {
+		p->reason =
+			strdup(p->base->seen ? "no launch of it was recorded"
+					     : "loaded, but never launched in the recording, and "
+					       "no launched config has its block shapes: grid "
+					       "unknown");
+		return p->reason ? 0 : -ENOMEM;
+	}
+	p->base = m;
+	p->stand_in = text_format("loaded, but never launched in the recording: on launches of "
+				  "config %.200s, which has the same block shapes",
+				  options_of(p->on));
+	return p->stand_in ? add_launches(p, p->on) : -ENOMEM;
+}
+
 static int pair_one(struct pairs *out, const struct suite *base, const struct suite *a,
 		    const struct suite *b, const struct pair_rules *rules, struct pair p)
 {
@@ -86,11 +116,8 @@ static int pair_one(struct pairs *out, const struct suite *base, const struct su
 	p.pairing = pairing_of(&in_a, &in_b);
 	if (!rc)
 		rc = add_launches(&p, p.config);
-	if (!rc && !p.launch_count && !p.reason) {
-		p.reason = strdup(p.base->seen ? "no launch of it was recorded"
-					       : "loaded, but never launched in the recording");
-		rc = p.reason ? 0 : -ENOMEM;
-	}
+	if (!rc && !p.launch_count && !p.reason)
+		rc = use_other_launches(&p);
 	out->items[out->count++] = p;
 	return rc;
 }
@@ -104,23 +131,59 @@ static bool is_used(const struct pairs *p, const struct suite_member *m)
 	return false;
 }
 
-static int add_b_only(struct pairs *out, const struct suite_family *family,
-		      const struct suite_config *config, const struct suite_member *m)
+/* Launches to run a config on that only B has, and A's kernel for them. */
+static int use_winner(struct pair *p, const struct suite *base, const struct suite *a)
 {
-	int rc = array_reserve(&out->items, out->count, &out->capacity, sizeof(*out->items));
-	char *reason = strdup("only B has it: nothing recorded to run it on");
+	const struct suite_family *f = suite_family(base, p->family->key);
+	const struct suite_member *m = NULL;
+	struct partner in_a;
+	int rc;
 
-	if (rc || !reason) {
-		free(reason);
-		return -ENOMEM;
+	if (f && suite_config(f, p->config->key)) {
+		p->reason = strdup("another specialisation of a config that A has too, which none "
+				   "of A's images has");
+		return p->reason ? 0 : -ENOMEM;
 	}
-	out->items[out->count++] = (struct pair){.family = family,
-						 .config = config,
-						 .b = m,
-						 .b_config = config,
-						 .pairing = PAIRING_B_ONLY,
-						 .reason = reason};
-	return 0;
+	if (f)
+		m = stand_in_find(f, p->b->launch_count ? NULL : p->config->options, &p->on);
+	if (!m) {
+		p->reason = strdup(!f ? "only B has it: nothing recorded to run it on"
+				      : "only B has it, without a launch, and no recorded config "
+					"has its block shapes: grid unknown");
+		return p->reason ? 0 : -ENOMEM;
+	}
+	struct pair recorded = {.family = f, .config = p->on, .base = m};
+
+	rc = side_member(a, base, "A", NULL, &recorded, &in_a);
+	p->reason = recorded.reason;
+	p->family = f;
+	p->base = m;
+	p->a = in_a.member;
+	p->stand_in = text_format("only B has it: compared with config %.200s of A, the most "
+				  "launched one%s, on its launches",
+				  options_of(p->on),
+				  p->b->launch_count ? "" : " with the same block shapes");
+	if (!rc)
+		rc = p->stand_in ? add_launches(p, p->on) : -ENOMEM;
+	return rc;
+}
+
+static int add_b_only(struct pairs *out, const struct suite *base, const struct suite *a,
+		      const struct suite_family *family, const struct suite_config *config,
+		      const struct suite_member *m)
+{
+	struct pair p = {.family = family,
+			 .config = config,
+			 .b = m,
+			 .b_config = config,
+			 .pairing = PAIRING_B_ONLY};
+	int rc = array_reserve(&out->items, out->count, &out->capacity, sizeof(*out->items));
+
+	if (rc)
+		return rc;
+	rc = use_winner(&p, base, a);
+	out->items[out->count++] = p;
+	return rc;
 }
 
 /* Calls pair_one for each different kernel of the base suite, or add_b_only for those of b. */
@@ -144,7 +207,7 @@ static int walk(struct pairs *out, const struct suite *base, const struct suite 
 				if (!b_only)
 					rc = pair_one(out, base, a, b, rules, p);
 				else if (!is_used(out, &c->members[k]))
-					rc = add_b_only(out, f, c, &c->members[k]);
+					rc = add_b_only(out, base, a, f, c, &c->members[k]);
 				if (rc)
 					return rc;
 			}

@@ -24,11 +24,17 @@ struct pair_launch {
 struct pair {
 	const struct suite_family *family; /* of the base suite; of B's where only B has it */
 	const struct suite_config *config;
-	const struct suite_member *base;  /* what was recorded; NULL: B only */
+	const struct suite_member *base;  /* whose launches were recorded; NULL: nobody's */
 	const struct suite_member *a, *b; /* in the suites of A and B; NULL: none */
 	const struct suite_config *b_config;
 	enum pairing pairing;
 	char *reason; /* why it cannot be tested, or NULL */
+	/*
+	 * A config without a recorded launch of its own runs on those of `on`, base is of that
+	 * config then; of a config that only B has, a too. NULL: on its own.
+	 */
+	const struct suite_config *on;
+	char *stand_in; /* for people: on what it runs; NULL */
 	struct pair_launch *launches;
 	size_t launch_count;
 };
@@ -52,8 +58,11 @@ struct pairs {
  *   3. of several images the one with an equal specialisation; of several such, equal machine code
  *      makes them one; else by position (equally many on both sides, in order of first launch);
  *      else the only one that shares a grid.
- * Otherwise there is none, or it is ambiguous; the reason says so. A partner of another source that
- * was never launched has no known geometry: not tested, with that reason. 0 or -ENOMEM.
+ * Otherwise there is none, or it is ambiguous; the reason says so. A config that was loaded and
+ * never launched runs on the launches of the most launched config with the same block shapes; one
+ * that only B has on those of the most launched config at all, if B launched it (its grid is known
+ * then), else on those of one with the same block shapes. A partner of another source that was
+ * never launched has no known geometry: not tested, with that reason. 0 or -ENOMEM.
  */
 int pairs_build(struct pairs *out, const struct suite *base, const struct suite *a,
 		const struct suite *b, const struct pair_rules *rules);

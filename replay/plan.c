@@ -9,6 +9,7 @@
 
 #include "kernelab/dtype.h"
 #include "lib/base.h"
+#include "replay/stand_in.h"
 #include "replay/stores.h"
 
 void plan_free(struct plan *p)
@@ -237,12 +238,31 @@ static char *missing(const struct bundle *b, const struct record_launch *l)
 	return NULL;
 }
 
+/* The grid of a config on another one's launch. */
+static int other_grid(uint32_t grid[3], const struct record_launch *launch, const struct pair *pair,
+		      const struct suite_member *m, struct error *err)
+{
+	if (!stand_in_valid(launch, pair->base, m))
+		return error_set(err, EINVAL, ERROR_NO_OFFSET,
+				 "specialised for other arguments than this launch has");
+	if (stand_in_grid(grid, launch, pair->base, m) ||
+	    stand_in_same_shapes(pair->config->options, pair->on->options))
+		return 0;
+	return error_set(err, EINVAL, ERROR_NO_OFFSET,
+			 "grid unknown: it was not launched with these sizes");
+}
+
 static int bind_side(struct replay_case *c, struct bound *out, const struct pair *pair,
 		     const struct source *s, const struct suite_member *m, const char *side)
 {
+	struct record_launch launch = *c->launch; /* a bound launch keeps nothing of it */
 	struct error err;
-	int rc = bound_make(out, c->bundle, c->launch, pair->base, m, source_bundle(s, m), &err);
+	int rc = 0;
 
+	if (pair->on && m != pair->base && (side[0] == 'B' || pair->pairing != PAIRING_B_ONLY))
+		rc = other_grid(launch.grid, c->launch, pair, m, &err);
+	if (!rc)
+		rc = bound_make(out, c->bundle, &launch, pair->base, m, source_bundle(s, m), &err);
 	if (rc == -ENOMEM)
 		return rc;
 	if (rc && !c->reason) {
@@ -308,7 +328,8 @@ static int add_launch(struct plan *p, const struct replay_options *o, size_t ind
 	int rc = add_case(p, o, index, l, stores, stores_known, NULL);
 	struct derived *d;
 
-	if (rc || *derived || !(o->trials & TRIALS_DERIVED) || p->cases[p->count - 1].reason)
+	if (rc || *derived || p->pairs.items[index].on || !(o->trials & TRIALS_DERIVED) ||
+	    p->cases[p->count - 1].reason)
 		return rc;
 	*derived = true;
 	d = malloc(sizeof(*d));

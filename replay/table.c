@@ -64,7 +64,10 @@ void table_pairs(const struct plan *plan, FILE *out)
 			p->pairing == PAIRING_B_ONLY ? "-" : key_text(a, hex_a),
 			key_text(p->b ? p->b_config : NULL, hex_b), pairing_name(p->pairing),
 			launches_of(plan, i), options_text(a),
-			options_text(p->b ? p->b_config : NULL), p->reason ? p->reason : "-");
+			options_text(p->b ? p->b_config : NULL),
+			p->reason     ? p->reason
+			: p->stand_in ? p->stand_in
+				      : "-");
 	}
 	fputs("# images:", out);
 	for (uint32_t i = 0; i < PAIRING_COUNT; i++)
@@ -129,6 +132,8 @@ void table_launches(const struct plan *plan, FILE *out)
 			pair->config->options ? pair->config->options : "",
 			pairing_name(pair->pairing), pair->reason ? "  not tested: " : "",
 			pair->reason ? pair->reason : "");
+		if (!pair->reason && pair->stand_in)
+			fprintf(out, "  %s\n", pair->stand_in);
 		for (size_t j = 0; j < plan->count; j++) {
 			const struct replay_case *c = &plan->cases[j];
 

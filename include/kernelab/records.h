@@ -352,7 +352,8 @@ const char *trial_status_name(uint32_t v);
 	F(12, STR, a_ptxas, "IMAGE.ptxas of A")                            \
 	F(13, STR, b_ptxas, "IMAGE.ptxas of B")                            \
 	F(14, STR, a_python, "SHA-256 of A's Python source, as noted")     \
-	F(15, STR, b_python, "SHA-256 of B's")
+	F(15, STR, b_python, "SHA-256 of B's")                             \
+	F(16, STR, stand_in, "it has no launch of its own: on whose it was run")
 
 #define RECORD_CASE(F, A)                                                                \
 	F(1, U32, number, "from 0, unique in the result")                                \

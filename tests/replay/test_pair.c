@@ -282,7 +282,66 @@ static void one_image_in_two_bundles_is_one_pair(void **state)
 	assert_int_equal(p.items[0].launch_count, 2);
 	assert_int_equal(p.items[0].launches[1].bundle, 1);
 	assert_ptr_equal(p.items[0].a, p.items[0].b);
-	assert_non_null(strstr(p.items[1].reason, "never launched"));
+	assert_null(p.items[1].reason); /* an image that was loaded only */
+	assert_non_null(strstr(p.items[1].stand_in, "never launched"));
+	assert_ptr_equal(p.items[1].base, p.items[0].base);
+	assert_ptr_equal(p.items[1].a, &a.members[0][2]);
+	assert_int_equal(p.items[1].launch_count, 2);
+	pairs_free(&p);
+}
+
+/* Block shapes decide the grid; num_warps does not. */
+static void never_launched_configs_need_a_grid(void **state)
+{
+	static struct small a;
+	struct pairs p;
+
+	begin(&a, 2);
+	add(&a, 0, 100, 1, 50, 8);
+	add(&a, 1, 101, 1, 0, 8);
+	a.configs[0].options = "num_warps=4 num_stages=2 64x32 32x16";
+	a.configs[1].options = "num_warps=8 num_stages=3 64x32 32x16";
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &a.suite, NULL), 0);
+	assert_ptr_equal(p.items[1].base, p.items[0].base);
+	assert_ptr_equal(p.items[1].on, &a.configs[0]);
+	pairs_free(&p);
+	a.configs[1].options = "num_warps=8 num_stages=3 64x32 32x32";
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &a.suite, NULL), 0);
+	assert_non_null(strstr(p.items[1].reason, "grid unknown"));
+	pairs_free(&p);
+	a.configs[0].options = a.configs[1].options = "num_warps=8 64x32 …";
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &a.suite, NULL), 0);
+	assert_non_null(strstr(p.items[1].reason, "grid unknown"));
+	pairs_free(&p);
+}
+
+/* The most launched config; where B did not launch its own, one with its shapes. */
+static void configs_of_b_run_on_the_winner(void **state)
+{
+	static struct small a, b;
+	struct suite_member *winner;
+	struct pairs p;
+
+	begin(&a, 2);
+	begin(&b, 1);
+	add(&a, 0, 100, 1, 5, 8);
+	winner = add(&a, 1, 101, 1, 6, 8);
+	winner->seen = 90;
+	add(&b, 0, 200, 1, 5, 16);
+	a.configs[0].options = "num_warps=4 32x32";
+	a.configs[1].options = "num_warps=4 64x64";
+	b.configs[0].options = "num_warps=8 32x32";
+	b.configs[0].key = key(12);
+	b.configs[0].loose = key(22);
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite, NULL), 0);
+	assert_int_equal(p.count, 3);
+	assert_int_equal(p.items[2].pairing, PAIRING_B_ONLY);
+	assert_ptr_equal(p.items[2].a, winner);
+	assert_ptr_equal(p.items[2].base, winner);
+	pairs_free(&p);
+	b.members[0][0].launch_count = 0;
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite, NULL), 0);
+	assert_ptr_equal(p.items[2].a, &a.members[0][0]);
 	pairs_free(&p);
 }
 
@@ -298,6 +357,8 @@ int main(void)
 		cmocka_unit_test(another_source_needs_a_launch),
 		cmocka_unit_test(without_metadata_only_one_to_one),
 		cmocka_unit_test(one_image_in_two_bundles_is_one_pair),
+		cmocka_unit_test(never_launched_configs_need_a_grid),
+		cmocka_unit_test(configs_of_b_run_on_the_winner),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

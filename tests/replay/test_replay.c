@@ -200,18 +200,48 @@ static void a_is_repeated_where_b_varies(void **state)
 	assert_true(same_contents(trial(SIDE_A, TRIAL_REPEAT, 0), trial(SIDE_A, TRIAL_REPEAT, 19)));
 }
 
+static const struct record_config *config(uint32_t number)
+{
+	for (size_t i = 0; i < result->configs.count; i++)
+		if (result->configs.items[i].number == number)
+			return &result->configs.items[i];
+	fail_msg("no config %u", number);
+	return NULL;
+}
+
+/* What only A has is untested; what only B has runs against A's winner, in B's own geometry. */
 static void configs_of_one_side_are_listed(void **state)
 {
-	replay(&(struct fixture){.path = a_path},
-	       &(struct fixture){.path = b_path, .no_data = true, .options = "\"num_warps\": 8"});
+	const struct record_config *c;
+
+	replay(&(struct fixture){.path = a_path}, &(struct fixture){.path = b_path,
+								    .recorded = BODY_OTHER,
+								    .no_data = true,
+								    .options = "\"num_warps\": 8"});
 	assert_int_equal(result->configs.count, 2);
-	assert_int_equal(result->configs.items[0].pairing, PAIRING_A_ONLY);
-	assert_int_equal(result->configs.items[1].pairing, PAIRING_B_ONLY);
-	for (size_t i = 0; i < 2; i++) {
-		assert_false(result->configs.items[i].tested);
-		assert_true(result->configs.items[i].reason[0]);
-	}
-	assert_int_equal(result->cases.count, 0);
+	c = config(0);
+	assert_int_equal(c->pairing, PAIRING_A_ONLY);
+	assert_false(c->tested);
+	assert_true(c->reason[0]);
+	c = config(1);
+	assert_int_equal(c->pairing, PAIRING_B_ONLY);
+	assert_true(c->tested);
+	assert_non_null(strstr(c->stand_in, "compared with config num_warps=4"));
+	check_case(FIDELITY_FAITHFUL);
+	assert_int_equal(result->cases.items[0].config, 1);
+	assert_true(value(trial(SIDE_A, TRIAL_REPEAT, 0), 999) == 1001.0f);
+	assert_true(value(trial(SIDE_B, TRIAL_REPEAT, 0), 999) == 1501.5f);
+}
+
+/* Specialised for a multiple of 16, which 1000 is not: nothing to run it on. */
+static void other_specialisations_do_not_stand_in(void **state)
+{
+	replay(&(struct fixture){.path = a_path}, &(struct fixture){.path = b_path,
+								    .no_data = true,
+								    .divisible = 16,
+								    .options = "\"num_warps\": 8"});
+	assert_false(config(1)->tested);
+	assert_non_null(strstr(config(1)->reason, "specialised for other arguments"));
 }
 
 /* Kernels of A from elsewhere: fidelity is still that of the recorded kernel. */
@@ -395,6 +425,7 @@ int main(void)
 		T(a_varying_kernel_is_nondeterministic),
 		T(a_is_repeated_where_b_varies),
 		T(configs_of_one_side_are_listed),
+		T(other_specialisations_do_not_stand_in),
 		T(a_may_come_from_another_bundle),
 		T(wrong_options_are_errors),
 		T(nothing_is_overwritten),
