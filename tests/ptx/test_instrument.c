@@ -224,12 +224,47 @@ static void ranges(void **state)
 	free(writes.items);
 }
 
+/* Runs of random lengths, most of them longer than a word, against one granule at a time. */
+static void random_ranges(void **state)
+{
+	struct ptx_span span = {4096, 16 * 5000};
+	uint64_t head, bytes = ptx_table_bytes(&span, 1, 1 << 20, &head);
+	uint32_t x = 1;
+
+	for (int round = 0; round < 300; round++) {
+		_cleanup_free_ uint8_t *table = calloc(1, bytes);
+		unsigned most = 1u << round % 11, ranges = 0, last = 0;
+		struct u64s reads, writes;
+		bool merged = false;
+
+		for (unsigned i = 0, set = 0; i < 5000; set = !set) {
+			unsigned n = 1 + ((x = x * 1664525 + 1013904223) >> 8) % most;
+
+			for (; n && i < 5000; n--, i++)
+				table[head + i / 8] |= (uint8_t)(set << i % 8);
+		}
+		assert_int_equal(ptx_table_ranges(table, &span, 1, 0, &reads, &writes, &merged), 0);
+		for (unsigned i = 0; i < 5000; i++) {
+			unsigned bit = table[head + i / 8] >> i % 8 & 1;
+
+			ranges += bit && !last;
+			last = bit;
+			assert_true(merged || pairs_touch(&reads, 16ull * i, 16) == bit);
+		}
+		assert_true(merged ? reads.count <= 2 * PTX_RANGES_MAX && ranges > PTX_RANGES_MAX
+				   : reads.count == 2 * ranges);
+		free(reads.items);
+		free(writes.items);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(refuses), cmocka_unit_test(keeps_and_drops),
-		cmocka_unit_test(tensors), cmocka_unit_test(careful),
-		cmocka_unit_test(hostile), cmocka_unit_test(ranges),
+		cmocka_unit_test(refuses),       cmocka_unit_test(keeps_and_drops),
+		cmocka_unit_test(tensors),       cmocka_unit_test(careful),
+		cmocka_unit_test(hostile),       cmocka_unit_test(ranges),
+		cmocka_unit_test(random_ranges),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
