@@ -130,10 +130,22 @@ static void judge_noise(const struct job *j, size_t index, const struct metrics 
 	noise_judge(&c, m, chain, o);
 }
 
+const enum rule recorded_rules[RECORDED_STEPS] = {RULE_RESIDUAL, RULE_FLIPS, RULE_BIAS, RULE_SHIFT,
+						  RULE_PLACE};
+
 /* What the output shows of all its pairs on recorded inputs. */
-static void take_noise(const struct job *j, size_t index, struct output_verdict *v)
+static void take_noise(const struct job *j, const struct chain *chain, struct output_verdict *v)
 {
-	v->residual = fmax(v->residual, j->figures[index].max_residual);
+	for (size_t i = 0; i < RECORDED_STEPS; i++) {
+		const struct step *now = &chain->steps[recorded_rules[i]];
+		struct step *kept = &v->recorded[i];
+
+		if (now->state != STEP_UNASKED &&
+		    (kept->state == STEP_UNASKED ||
+		     now->figure * kept->limit > kept->figure * now->limit))
+			*kept = *now;
+	}
+	v->predicted = j->noise.predicted;
 	v->distribution = j->noise.distribution;
 }
 
@@ -202,7 +214,7 @@ static int compare_pair(const struct job *j, size_t index, struct output_verdict
 	else if (j->input.moved_count && numbers_differ(&m))
 		judge_noise(j, index, &m, &chain, &o);
 	if (recorded && j->input.moved_count && numbers_differ(&m))
-		take_noise(j, index, v);
+		take_noise(j, &chain, v);
 	else if (o.bucket == 3 && o.rule == RULE_INTEGER)
 		e = judge_ties(j, d, v, &m, &chain, &o, err);
 	if (e)

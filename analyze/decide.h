@@ -25,6 +25,9 @@ struct outcome {
  * ones. */
 int outcome_compare(const struct outcome *x, const struct outcome *y);
 
+#define RECORDED_STEPS 5
+extern const enum rule recorded_rules[RECORDED_STEPS]; /* RESIDUAL, FLIPS, BIAS, SHIFT, PLACE */
+
 struct output_verdict {
 	const struct record_extent *extent;
 	const char *name; /* argument, or "?" */
@@ -33,8 +36,12 @@ struct output_verdict {
 	struct metrics metrics;
 	struct outcome outcome;
 	struct chain chain; /* of the worst pair of trials, as metrics are */
-	double residual; /* rule 5: greatest of the recorded inputs; 0: nothing differs, or unknown
-			  */
+	/*
+	 * What rules 5 to 8 saw of pairs on recorded inputs, the greatest in its limit each; all
+	 * STEP_UNASKED where nothing differs, or the noise is not known.
+	 */
+	struct step recorded[RECORDED_STEPS]; /* in the order of recorded_rules */
+	double predicted;                     /* f_pred of rule 6 */
 	struct distribution_figures distribution;
 	const struct record_content *pair[SIDE_COUNT]; /* that pair's contents; NULL: none */
 };

@@ -48,8 +48,8 @@ static double residual_of(const struct case_verdict *v)
 	double most = 0;
 
 	for (size_t i = 0; i < v->output_count; i++)
-		if (isfinite(v->outputs[i].residual))
-			most = fmax(most, v->outputs[i].residual);
+		if (isfinite(v->outputs[i].recorded[0].figure))
+			most = fmax(most, v->outputs[i].recorded[0].figure);
 	return most;
 }
 

@@ -172,6 +172,25 @@ static json_t *metrics(struct writer *w, const struct metrics *m)
 	return object;
 }
 
+/* Rules 5 to 8 on recorded inputs; null: as distribution. */
+static json_t *recorded_steps(struct writer *w, const struct output_verdict *o)
+{
+	json_t *object;
+
+	if (o->recorded[0].state == STEP_UNASKED)
+		return json_null();
+	object = json_object();
+	put(w, object, "flips_predicted", number(o->predicted));
+	for (size_t i = 0; i < RECORDED_STEPS; i++) {
+		const struct step *s = &o->recorded[i];
+		json_t *pair = array_in(w, object, rule_name(recorded_rules[i]));
+
+		for (int k = 0; pair && k < 2 && s->state != STEP_UNASKED; k++)
+			append(w, pair, number(k ? s->limit : s->figure));
+	}
+	return object;
+}
+
 /* null: no trials measure the noise, or nothing differs. */
 static json_t *distribution(struct writer *w, const struct distribution_figures *d)
 {
@@ -203,7 +222,7 @@ static json_t *output(struct writer *w, const struct output_verdict *o)
 	put(w, object, "note", text_or_null(o->note));
 	put_rule(w, object, &o->outcome);
 	put(w, object, "metrics", metrics(w, &o->metrics));
-	put(w, object, "residual", number(o->residual));
+	put(w, object, "recorded", recorded_steps(w, o));
 	put(w, object, "distribution", distribution(w, &o->distribution));
 	return object;
 }

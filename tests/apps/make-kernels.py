@@ -46,7 +46,7 @@ IMAGES = {
     "embed_bwd": [("PIPnnn", {"BLOCK": 128}, 4)],
     "adam": [("PPPPnffffff", {"BLOCK": 1024}, 4)],
 }
-KINDS = {"p": "*fp32", "h": "*bf16", "e": "*fp16", "q": "*fp8e4nv", "d": "*fp64", "i": "*i32",
+KINDS = {"p": "*fp32", "h": "*bf16", "e": "*fp16", "q": "*fp8e4nv", "d": "*fp64", "i": "*i32", "b": "*i8",
          "n": "i32", "f": "fp32"}
 
 

@@ -88,6 +88,17 @@ def quant_fp8(x, y, n, scale, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def quant_i8(x, y, n, scale, BLOCK: tl.constexpr):
+    """y = int8(round(x / scale)), saturating."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = i < n
+    a = tl.load(x + i, mask=mask)
+    v = libdevice.rint(a / scale)
+    v = tl.minimum(tl.maximum(v, -127.0), 127.0)
+    tl.store(y + i, v.to(tl.int8), mask=mask)
+
+
+@triton.jit
 def softmax(x, y, width, pitch, BLOCK: tl.constexpr):
     """One row a program."""
     row = tl.program_id(0)

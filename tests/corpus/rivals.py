@@ -15,7 +15,7 @@ import math
 import struct
 
 ASSERT_CLOSE = {"f32": (1.3e-6, 1e-5), "bf16": (1.6e-2, 1e-5), "f16": (1e-3, 1e-5),
-                "fp8": (0.0, 0.0), "i32": (0.0, 0.0)}
+                "fp8": (0.0, 0.0), "i32": (0.0, 0.0), "i8": (0.0, 0.0)}
 POLYGRAPHY = (1e-5, 1e-5)
 SAME_TOLERANCE = 1e-4
 
@@ -42,7 +42,7 @@ def numbers(type_, raw):
         return array.array("f", bytes(wide))
     if type_ == "f16":
         return struct.unpack(f"<{len(raw) // 2}e", raw)
-    return array.array({"f64": "d", "f32": "f", "i32": "i"}[type_], raw)
+    return array.array({"f64": "d", "f32": "f", "i32": "i", "i8": "b"}[type_], raw)
 
 
 def read_dump(path):
@@ -54,7 +54,7 @@ def read_dump(path):
             if not head:
                 return launches
             entry, kind, shape, _, type_, count = head
-            size = int(count) * {"f64": 8, "f32": 4, "i32": 4, "bf16": 2, "f16": 2, "fp8": 1}[type_]
+            size = int(count) * {"f64": 8, "f32": 4, "i32": 4, "bf16": 2, "f16": 2, "fp8": 1, "i8": 1}[type_]
             raw = f.read(size)
             if len(raw) != size:
                 raise ValueError(f"{path}: ends within an output of {entry}")
@@ -95,7 +95,7 @@ def accepts(type_, raw_a, raw_b, raw_reference):
     if raw_a == raw_b:
         return dict.fromkeys(RULES, True)
     a, b = numbers(type_, raw_a), numbers(type_, raw_b)
-    if type_ == "i32":
+    if type_ in ("i32", "i8"):
         return dict.fromkeys(RULES, False)
     reference = None if raw_reference is None else numbers(*raw_reference)
     rtol, atol = ASSERT_CLOSE[type_]

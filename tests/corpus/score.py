@@ -20,7 +20,7 @@ import rivals
 from table import PAIRS
 
 HALVES = ("tuned", "held")
-SIZES = {"f32": 4, "bf16": 2, "f16": 2, "fp8": 1, "i32": 4}
+SIZES = {"f32": 4, "bf16": 2, "f16": 2, "fp8": 1, "i32": 4, "i8": 1}
 
 
 def steps(type_, raw):
@@ -29,7 +29,7 @@ def steps(type_, raw):
     sign = 1 << (8 * size - 1)
     for at in range(0, len(raw), size):
         bits = int.from_bytes(raw[at:at + size], "little")
-        yield bits if type_ == "i32" or bits < sign else sign - bits
+        yield bits if type_ in ("i32", "i8") or bits < sign else sign - bits
 
 
 def negligible(outputs_a, outputs_b):
@@ -38,7 +38,7 @@ def negligible(outputs_a, outputs_b):
     for (type_, raw_a), (_, raw_b) in zip(outputs_a, outputs_b):
         if raw_a == raw_b:
             continue
-        if type_ == "i32":
+        if type_ in ("i32", "i8"):
             return False
         for x, y in zip(steps(type_, raw_a), steps(type_, raw_b)):
             if abs(x - y) > 1:

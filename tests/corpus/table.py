@@ -55,6 +55,7 @@ def gemm_launch(shape, c, type_, out="out", scalars=(), slices=1):
 
 B1024 = {"BLOCK": 1024}
 B512 = {"BLOCK": 512}
+B128 = {"THREADS": 128}
 TILE = {"BM": 32, "BN": 32, "BK": 32}
 COLUMNS = {"BR": 16, "BC": 32}
 FAMILIES = {
@@ -76,6 +77,18 @@ FAMILIES = {
     "quant_fp8": dict(half="tuned", kinds="PQnf", constants=B1024, shapes=pointwise_shapes(),
                       inputs=["gauss", "positive", "alternating", "wide"],
                       launch=lambda n, c: pointwise_launch(n, c, ["f32"], "fp8", [0.03])),
+    "quant_i8": dict(half="tuned", kinds="PBnf", constants=B1024, shapes=pointwise_shapes(),
+                     launch=lambda n, c: pointwise_launch(n, c, ["f32"], "i8", [0.037])),
+    "cu_softmax": dict(half="tuned", cuda=True, kinds="PPnn", constants=B128, shapes=row_shapes(),
+                       launch=lambda w, c: row_launch(w, 528, [full("in", "f32", 528)],
+                                                      [full("out", "f32", 528)])),
+    "cu_gemm": dict(half="held", cuda=True, kinds="PPPnnnnnn", constants=B128,
+                    shapes=gemm_shapes(), launch=lambda s, c: gemm_launch(
+                        s, {"BM": 8, "BN": 16}, "f32")),
+    "cu_rmsnorm": dict(half="held", cuda=True, kinds="HPHnnf", constants=B128, shapes=row_shapes(),
+                       launch=lambda w, c: row_launch(
+                           w, 528, [full("in", "bf16", 528), ("in", "f32", 512)],
+                           [full("out", "bf16", 528)], [1e-5])),
     "softmax": dict(half="tuned", kinds="PPnN", constants=B512, shapes=row_shapes(),
                     launch=lambda w, c: row_launch(w, 528, [full("in", "f32", 528)],
                                                    [full("out", "f32", 528)])),
@@ -140,17 +153,19 @@ INPUTS = ["gauss", "positive", "alternating"]
 PAIRS = {}
 
 
-def pair(kind, change, family, *edits, ptx=(), constants=None, ptxas=False, fast=False, miss=None,
-         bucket=None):
+def pair(kind, change, family, *edits, ptx=(), constants=None, ptxas=False, warps=None, flags=(),
+         triton=False, fast=False, miss=None, bucket=None):
     """
     One row. edits: (old, new) in the family's source, same number of lines; ptx: (pattern, new,
     count) on B's PTX; constants: other block sizes for B; ptxas: B assembled by another ptxas (says
-    nothing on the software device). miss: why today's rules give another bucket than they should.
+    nothing on the software device); warps: B compiled for as many, under A's identity; flags: of
+    NVRTC for B; triton: B compiled by another Triton. miss: why today's rules give another bucket than they should.
     """
     name = f"{kind}_{family}_{change}".replace("-", "_")
     assert name not in PAIRS and len(name) < 64, name
     PAIRS[name] = dict(name=name, kind=kind, change=change, family=family, edits=edits, ptx=ptx,
-                       constants=constants or {}, ptxas=ptxas, fast=fast, miss=miss,
+                       constants=constants or {}, ptxas=ptxas, warps=warps, flags=list(flags),
+                       triton=triton, fast=fast, miss=miss,
                        expected=bucket or ([3] if kind == "bug" else [1, 2]))
 
 
@@ -217,10 +232,55 @@ benign("block-n-64", "attention", constants={"BN": 64})
 benign("cast-elision", "chain_bf16", ("t = t.to(tl.bfloat16).to(tl.float32)", "t = t"), fast=True)
 benign("log2-softmax", "attention",
        ("p = tl.exp(s - new[:, None])", "p = tl.exp2((s - new[:, None]) * 1.4426950408889634)"))
+# Another layout of the same work.
+for warps in (1, 2, 8):
+    benign(f"warps-{warps}", "gemm_f16", warps=warps)
+    benign(f"warps-{warps}", "layernorm", warps=warps)
+benign("warps-8", "softmax", warps=8, fast=True)
+benign("warps-2", "colsum", warps=2)
+# m16n8k16 as two of k 8: a and b hold k 0 to 7 in their first half.
+MMA = (r"mma\.sync\.aligned\.m16n8k16(\.row\.col\.f32\.f16\.f16\.f32)\s*(\{[^}]*\}),\s*"
+       r"\{([^,}]*),([^,}]*),([^,}]*),([^,}]*)\},\s*\{([^,}]*),([^,}]*)\},\s*(\{[^}]*\});")
+benign("mma-k8", "gemm_f16", ptx=[(MMA, r"mma.sync.aligned.m16n8k8\1 \2, {\3,\4}, {\7}, \9;\n"
+                                   r"\tmma.sync.aligned.m16n8k8\1 \2, {\5,\6}, {\8}, \2;", None)])
+benign("twice-the-slices", "splitk",  # each program adds two partial sums
+       ("    acc = tl.zeros((BM, BN), tl.float32)\n    steps = tl.cdiv(K, BK)\n",
+        "    mask = (m[:, None] < M) & (n[None, :] < N); steps = tl.cdiv(K, BK)\n"
+        "    acc = tl.zeros((BM, BN), tl.float32); half = steps // 2\n"),
+       ("        ma = (m[:, None] < M) & (k[None, :] < K)\n",
+        "        ma = (m[:, None] < M) & (k[None, :] < K); late = step >= half\n"),
+       ("        acc = tl.dot(ta, tb, acc, input_precision=\"ieee\")\n"
+        "    mask = (m[:, None] < M) & (n[None, :] < N)\n",
+        "        part = tl.dot(ta, tb, input_precision=\"ieee\"); acc += tl.where(late, 0.0, part)\n"
+        "        tl.atomic_add(c + m[:, None] * ldc + n[None, :], part, mask=mask & late)\n"))
+# Another Triton.
+for family in ("gemm_f16", "softmax", "layernorm", "attention", "gelu_f16"):
+    benign("other-triton", family, triton=True)
+# CUDA C by NVRTC.
+benign("no-fma", "cu_softmax", flags=["-fmad=false"])
+benign("fast-math", "cu_softmax", flags=["--use_fast_math"], fast=True)
+benign("exact-exp", "cu_softmax", ("EXP(x) __expf(x)", "EXP(x) expf(x)"))
+benign("serial-sum", "cu_softmax",
+       ("if (t < s) shared[t] += shared[t + s];",
+        "if (t == 0 && s == 1) for (int i = 1; i < THREADS; i++) shared[0] += shared[i];"))
+benign("no-fma", "cu_gemm", flags=["-fmad=false"])
+benign("reversed-k", "cu_gemm", ("int k = step * 16;", "int k = (steps - 1 - step) * 16;"))
+benign("two-accumulators", "cu_gemm",
+       ("for (int i = 0; i < 16; i++) acc += ta[r][i] * tb[i][q];",
+        "real odd = 0; for (int i = 0; i < 16; i += 2) { acc += ta[r][i] * tb[i][q]; "
+        "odd += ta[r][i + 1] * tb[i + 1][q]; } acc += odd;"))
+benign("no-fma", "cu_rmsnorm", flags=["-fmad=false"])
+benign("fast-math", "cu_rmsnorm", flags=["--use_fast_math"])
+benign("exact-rsqrt", "cu_rmsnorm", ("rsqrt(square + eps)", "1.0f / sqrtf(square + eps)"))
+# An integer output.
+benign("exact-division", "quant_i8", ptx=EXACT_DIVISION)
 # The assembler alone.
 benign("ptxas-13", "gemm", ptxas=True)
 benign("ptxas-13", "softmax", ptxas=True)
 benign("ptxas-13", "gemm_f16", ptxas=True)
+for family in ("layernorm", "layernorm_bwd", "attention", "xent", "cumsum", "adamw", "splitk",
+               "gelu_f16", "quant_fp8"):
+    benign("ptxas-13", family, ptxas=True)
 
 # Bugs: masks and tails.
 bug("store-mask", "pointwise", ("tl.store(z + i, out, mask=mask)", "tl.store(z + i, out)"), fast=True)
@@ -308,6 +368,28 @@ bug("double-rounding", "downcast_f16", ("out = a.to(tl.float16)",
 bug("no-saturation", "quant_fp8",
     ("out = v.to(tl.float8e4nv)", 'out = tl.where(tl.abs(v) > 448.0, float("nan"), v)'
      ".to(tl.float8e4nv)"))
+bug("truncates", "quant_i8", ("libdevice.rint(a / scale)", "libdevice.trunc(a / scale)"))
+bug("half-up", "quant_i8", ("libdevice.rint(a / scale)", "libdevice.floor(a / scale + 0.49)"))
+bug("scale-skew", "quant_i8", ("a / scale", "a / (scale * 1.0009765625)"))
+bug("wraps", "quant_i8", ("v = tl.minimum(tl.maximum(v, -127.0), 127.0)",
+                          "v = v - 256.0 * libdevice.floor((v + 128.0) / 256.0)"))
+bug("truncates", "cu_rmsnorm", ("cvt.rn.bf16.f32", "cvt.rz.bf16.f32"))
+# CUDA C.
+bug("barrier", "cu_softmax",
+    ("if (t < s) shared[t] += shared[t + s];\n\t\t__syncthreads();",
+     "if (t < s) shared[t] += shared[t + s];"))
+bug("no-max", "cu_softmax", ("EXP(row[i] - top)", "EXP(row[i])"))
+bug("tail-of-1", "cu_softmax", ("i < width; i += THREADS) total", "i < width - 1; i += THREADS) total"))
+bug("barrier", "cu_gemm", ("acc += ta[r][i] * tb[i][q];\n\t\t__syncthreads();",
+                           "acc += ta[r][i] * tb[i][q];"))
+bug("tail-of-1", "cu_gemm", ("k + q < K ?", "k + q < K - 1 ?"))
+bug("last-tile", "cu_gemm", ("int steps = (K + 15) / 16;", "int steps = K / 16;"))
+bug("bf16-operands", "cu_gemm", ("acc += ta[r][i] * tb[i][q];",
+                                 "acc += widen(rounded(ta[r][i])) * widen(rounded(tb[i][q]));"))
+bug("stride", "cu_gemm", ("c[m * ldc + n]", "c[m * (ldc - 1) + n]"))
+bug("epsilon", "cu_rmsnorm", ("square + eps", "square"))
+bug("scale-skew", "cu_rmsnorm", ("r * gamma[i]", "r * gamma[i] * 1.0009765625f"))
+bug("tail-of-1", "cu_rmsnorm", ("i < width; i += THREADS) square", "i < width - 1; i += THREADS) square"))
 # Semantics.
 bug("nan-propagation", "clamp_max", ("PropagateNan.ALL", "PropagateNan.NONE"))
 bug("tie-break", "argmax", ("tl.argmax(v, axis=0)", "BLOCK - 1 - tl.argmax(tl.flip(v, 0), axis=0)"))

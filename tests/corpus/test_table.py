@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The committed corpus holds every pair of table.py, made from the sources as they are."""
+import fnmatch
 import os
+import re
 import sys
 import tempfile
 
@@ -30,4 +32,12 @@ for half in ("tuned", "held"):
         problems.append(f"the half {half} is too small")
 if {r["family"] for r in PAIRS.values()} != set(FAMILIES):
     problems.append("a family has no pair")
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "README.md"), encoding="utf-8") as f:
+    entries = re.findall(r"`((?:benign|bug)_[\w*]+)`", f.read())
+for entry in entries:
+    if not fnmatch.filter(PAIRS, entry):
+        problems.append(f"README.md: no pair is called {entry}")
+for name in PAIRS:
+    if not any(fnmatch.fnmatch(name, entry) for entry in entries):
+        problems.append(f"README.md: {name} stands for no entry")
 sys.exit("\n".join(problems) if problems else 0)
