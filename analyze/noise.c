@@ -64,7 +64,7 @@ struct measure {
 	double apart2, floor2;             /* sums for rule 8c */
 	double member2[1 + 2 * NOISE_OTHERS];
 	uint64_t member_elements;
-	struct flip_map map; /* of the first pair, then of one of the others */
+	struct place map; /* of the first pair, then of one of the others */
 	struct number_format format;
 	double type_roundoff, ftz;
 	double least_normal, least_spacing, epsilon; /* of the output's type */
@@ -294,7 +294,7 @@ static void judge_row(struct measure *m, struct noise_pair *p, struct collector 
 		if (d == 0)
 			continue;
 		if (mapped)
-			flip_map_set(&m->map, index + i);
+			place_add(&m->map, index + i);
 		excess = fabs(d) - (m->narrow ? ulp_at(m, fmax(fabs(a), fabs(b))) : 0);
 		if (excess <= 0)
 			continue;
@@ -452,12 +452,11 @@ static int measure_chunk(struct measure *m, size_t chunk, uint64_t index, struct
 static int measure_sibling_places(struct measure *m, struct error *err)
 {
 	for (size_t k = 0; k < m->in->other_count; k++) {
-		uint64_t index = 0, at;
-		const char *what;
+		uint64_t index = 0;
 
 		if (!m->sibling_flips[k])
 			continue;
-		flip_map_clear(&m->map);
+		place_clear(&m->map);
 		for (size_t chunk = 0; chunk < m->in->plain->chunks.count; chunk++) {
 			uint64_t address;
 			uint32_t size;
@@ -473,11 +472,10 @@ static int measure_sibling_places(struct measure *m, struct error *err)
 				return e;
 			for (size_t i = 0; i < m->w.n; i++)
 				if (differs(m, m->w.a[i], m->w.b[i]))
-					flip_map_set(&m->map, index + i);
+					place_add(&m->map, index + i);
 			index += m->w.n;
 		}
-		m->out->sibling_place =
-			fmax(m->out->sibling_place, flip_map_worst(&m->map, &what, &at));
+		m->out->sibling_place = fmax(m->out->sibling_place, place_worst(&m->map).bound);
 	}
 	return 0;
 }
@@ -558,7 +556,7 @@ int noise_measure(const struct noise_input *in, struct noise_pair *pairs, size_t
 	m.collectors = calloc(pair_count ? pair_count : 1, sizeof(*m.collectors));
 	e = window_allocate(&m.w, CHUNK_BYTES / dtype_bytes(in->dtype));
 	if (!e && m.narrow)
-		e = flip_map_init(&m.map, in->extent->size / dtype_bytes(in->dtype), in->columns);
+		e = place_init(&m.map, in->extent->size / dtype_bytes(in->dtype), in->columns);
 	m.distribution = distribution_new(in->dtype);
 	if (e || !m.collectors || !m.distribution)
 		e = error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory");
@@ -567,12 +565,16 @@ int noise_measure(const struct noise_input *in, struct noise_pair *pairs, size_t
 		index += m.w.n;
 	}
 	if (!e && m.narrow) {
-		out->place = flip_map_worst(&m.map, &out->place_what, &out->place_index);
+		struct place_cell worst = place_worst(&m.map);
+
+		out->place = worst.bound;
+		out->place_what = worst.what;
+		out->place_index = worst.first;
 		e = measure_sibling_places(&m, err);
 	}
 	if (!e)
 		conclude(&m);
-	flip_map_free(&m.map);
+	place_free(&m.map);
 	distribution_free(m.distribution);
 	free(m.collectors);
 	window_free(&m.w);

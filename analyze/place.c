@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where an output differs: one bit an element, and the row, column or tile that holds most. */
+/* Where an output differs: the row, column or tile that holds most, counted as elements go by. */
 #include "analyze/place.h"
 
 #include <errno.h>
@@ -8,116 +8,154 @@
 
 #include "analyze/metrics.h"
 
-#define CELL_MIN 64u
-#define Z_PLACE  5.0
+#define CELL_MIN    64u
+#define Z_PLACE     5.0
+#define KIND_ROW    3u
+#define KIND_COLUMN (KIND_ROW + 1)
+#define KIND_TILE   (KIND_COLUMN + 1)
 
-int flip_map_init(struct flip_map *m, uint64_t elements, uint64_t columns)
+static const char *const names[] = {"run of 64 elements",
+				    "run of 256 elements",
+				    "run of 1024 elements",
+				    "row",
+				    "column",
+				    "tile of 8x8",
+				    "tile of 16x16",
+				    "tile of 32x32",
+				    "tile of 64x64"};
+
+static uint64_t least(uint64_t a, uint64_t b)
 {
-	*m = (struct flip_map){.elements = elements};
-	m->words = calloc(elements / 64 + 1, sizeof(*m->words));
-	if (!m->words)
+	return a < b ? a : b;
+}
+
+int place_init(struct place *p, uint64_t elements, uint64_t columns)
+{
+	*p = (struct place){.elements = elements};
+	for (size_t k = 0; k < KIND_ROW; k++)
+		p->runs[k].length = UINT64_C(64) << 2 * k;
+	if (columns > 1 && columns <= PLACE_COLUMNS_MAX && elements % columns == 0 &&
+	    elements / columns > 1) {
+		p->columns = columns;
+		p->rows = elements / columns;
+		p->row_end = columns;
+		p->runs[KIND_ROW].length = columns;
+	}
+	if (!p->rows)
+		return 0;
+	p->column_counts = calloc(columns, sizeof(*p->column_counts));
+	if (!p->column_counts)
 		return -ENOMEM;
-	if (columns > 1 && elements % columns == 0 && elements / columns > 1) {
-		m->columns = columns;
-		m->rows = elements / columns;
+	for (size_t k = 0; k < PLACE_BANDS; k++) {
+		p->bands[k].side = UINT64_C(8) << k;
+		p->bands[k].cells = (columns + p->bands[k].side - 1) / p->bands[k].side;
+		p->bands[k].counts = calloc(p->bands[k].cells, sizeof(*p->bands[k].counts));
+		if (!p->bands[k].counts)
+			return -ENOMEM;
 	}
 	return 0;
 }
 
-void flip_map_free(struct flip_map *m)
+void place_free(struct place *p)
 {
-	free(m->words);
-	*m = (struct flip_map){0};
+	for (size_t k = 0; k < PLACE_BANDS; k++)
+		free(p->bands[k].counts);
+	free(p->column_counts);
+	*p = (struct place){0};
 }
 
-void flip_map_clear(struct flip_map *m)
+void place_clear(struct place *p)
 {
-	memset(m->words, 0, (m->elements / 64 + 1) * sizeof(*m->words));
-}
-
-/* Set bits in [from, from + n). */
-static uint64_t count_run(const struct flip_map *m, uint64_t from, uint64_t n)
-{
-	uint64_t count = 0;
-
-	while (n) {
-		uint64_t bits = 64 - from % 64, word = m->words[from / 64] >> from % 64;
-
-		bits = bits < n ? bits : n;
-		if (bits < 64)
-			word &= (1ull << bits) - 1;
-		count += (uint64_t)__builtin_popcountll(word);
-		from += bits;
-		n -= bits;
+	p->row = 0;
+	p->row_end = p->columns;
+	p->worst = (struct place_cell){0};
+	for (size_t k = 0; k < PLACE_RUNS; k++)
+		p->runs[k].index = p->runs[k].count = 0;
+	for (size_t k = 0; k < PLACE_BANDS && p->rows; k++) {
+		p->bands[k].index = 0;
+		memset(p->bands[k].counts, 0, p->bands[k].cells * sizeof(*p->bands[k].counts));
 	}
-	return count;
+	if (p->rows)
+		memset(p->column_counts, 0, p->columns * sizeof(*p->column_counts));
 }
 
-struct worst {
-	double bound;
-	const char *what;
-	uint64_t first;
-};
-
-static void cell(struct worst *w, uint64_t count, uint64_t n, const char *what, uint64_t first)
+static void judge_cell(struct place *p, uint64_t count, uint64_t n, size_t kind, uint64_t first)
 {
 	double bound;
 
 	if (n < CELL_MIN || !count)
 		return;
 	bound = share_lower_bound(count, n, Z_PLACE);
-	if (bound > w->bound)
-		*w = (struct worst){bound, what, first};
+	if (bound > p->worst.bound ||
+	    (bound == p->worst.bound && p->worst.what && kind < p->worst.kind))
+		p->worst = (struct place_cell){bound, names[kind], first, kind};
 }
 
-static void runs(const struct flip_map *m, struct worst *w, uint64_t length, const char *what)
+static void end_run(struct place *p, size_t k)
 {
-	for (uint64_t at = 0; at < m->elements; at += length) {
-		uint64_t n = m->elements - at < length ? m->elements - at : length;
+	uint64_t first = p->runs[k].index * p->runs[k].length;
 
-		cell(w, count_run(m, at, n), n, what, at);
+	judge_cell(p, p->runs[k].count, least(p->runs[k].length, p->elements - first), k, first);
+	p->runs[k].count = 0;
+}
+
+static void end_band(struct place *p, size_t k)
+{
+	uint64_t side = p->bands[k].side, row = p->bands[k].index * side;
+	uint64_t height = least(side, p->rows - row);
+
+	for (size_t cell = 0; cell < p->bands[k].cells; cell++) {
+		uint64_t column = cell * side;
+
+		judge_cell(p, p->bands[k].counts[cell], height * least(side, p->columns - column),
+			   KIND_TILE + k, row * p->columns + column);
+	}
+	memset(p->bands[k].counts, 0, p->bands[k].cells * sizeof(*p->bands[k].counts));
+}
+
+static void add_to_run(struct place *p, size_t k, uint64_t index)
+{
+	if (index != p->runs[k].index) {
+		end_run(p, k);
+		p->runs[k].index = index;
+	}
+	p->runs[k].count++;
+}
+
+void place_add(struct place *p, uint64_t i)
+{
+	uint64_t column;
+
+	for (size_t k = 0; k < KIND_ROW; k++)
+		add_to_run(p, k, i >> (6 + 2 * k));
+	if (!p->rows)
+		return;
+	if (i >= p->row_end) {
+		p->row = i / p->columns;
+		p->row_end = (p->row + 1) * p->columns;
+	}
+	add_to_run(p, KIND_ROW, p->row);
+	column = i - p->row * p->columns;
+	p->column_counts[column]++;
+	for (size_t k = 0; k < PLACE_BANDS; k++) {
+		uint64_t band = p->row >> (3 + k);
+
+		if (band != p->bands[k].index) {
+			end_band(p, k);
+			p->bands[k].index = band;
+		}
+		p->bands[k].counts[column >> (3 + k)]++;
 	}
 }
 
-static void tiles(const struct flip_map *m, struct worst *w, uint64_t side, const char *what)
+struct place_cell place_worst(struct place *p)
 {
-	for (uint64_t row = 0; row < m->rows; row += side)
-		for (uint64_t column = 0; column < m->columns; column += side) {
-			uint64_t height = m->rows - row < side ? m->rows - row : side;
-			uint64_t width = m->columns - column < side ? m->columns - column : side;
-			uint64_t count = 0;
-
-			for (uint64_t i = 0; i < height; i++)
-				count += count_run(m, (row + i) * m->columns + column, width);
-			cell(w, count, height * width, what, row * m->columns + column);
-		}
-}
-
-double flip_map_worst(const struct flip_map *m, const char **what, uint64_t *first)
-{
-	struct worst w = {0};
-
-	runs(m, &w, 64, "run of 64 elements");
-	runs(m, &w, 256, "run of 256 elements");
-	runs(m, &w, 1024, "run of 1024 elements");
-	if (m->rows) {
-		runs(m, &w, m->columns, "row");
-		for (uint64_t column = 0; column < m->columns; column++) {
-			uint64_t count = 0;
-
-			for (uint64_t row = 0; row < m->rows; row++) {
-				uint64_t i = row * m->columns + column;
-
-				count += m->words[i / 64] >> i % 64 & 1;
-			}
-			cell(&w, count, m->rows, "column", column);
-		}
-		tiles(m, &w, 8, "tile of 8x8");
-		tiles(m, &w, 16, "tile of 16x16");
-		tiles(m, &w, 32, "tile of 32x32");
-		tiles(m, &w, 64, "tile of 64x64");
-	}
-	*what = w.what;
-	*first = w.first;
-	return w.bound;
+	for (size_t k = 0; k < PLACE_RUNS; k++)
+		if (p->runs[k].length)
+			end_run(p, k);
+	for (size_t k = 0; k < PLACE_BANDS && p->rows; k++)
+		end_band(p, k);
+	for (uint64_t column = 0; column < p->columns; column++)
+		judge_cell(p, p->column_counts[column], p->rows, KIND_COLUMN, column);
+	return p->worst;
 }

@@ -6,8 +6,8 @@
 #include <string.h>
 
 static const struct value_type types[] = {
-	{"f64", 8, 53, -1022}, {"f32", 4, 24, -126}, {"bf16", 2, 8, -126},
-	{"f16", 2, 11, -14},   {"fp8", 1, 4, -6},    {"i32", 4, 0, 0},  {"i8", 1, 0, 0},
+	{"f64", 8, 53, -1022}, {"f32", 4, 24, -126}, {"bf16", 2, 8, -126}, {"f16", 2, 11, -14},
+	{"fp8", 1, 4, -6},     {"i32", 4, 0, 0},     {"i8", 1, 0, 0},
 };
 
 const struct value_type *value_type_find(const char *name)
