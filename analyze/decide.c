@@ -368,6 +368,7 @@ static void gather_noise(struct job *j, const struct output_verdict *v,
 				   .dtype = v->dtype,
 				   .u = v->extent->roundoff,
 				   .function = v->extent->function,
+				   .serial = v->extent->serial,
 				   .plain = content_of(plain, j->extent)};
 	if (!dtype_is_float(v->dtype) || moved_count < 2 || !(moved[0]->step > 0))
 		return;

@@ -15,6 +15,7 @@
 #include "lib/base.h"
 
 #define ROW_MIN     64u /* shorter rows are pooled */
+#define SERIAL_MIN  4096u
 #define CLUSTERS    36u /* fewer rows than this: clusters of at most 64 elements */
 #define CLUSTER_MIN 3u  /* configs of which one can be outside */
 #define SHRINK      16.0
@@ -67,6 +68,7 @@ struct measure {
 	struct place map; /* of the first pair, then of one of the others */
 	struct number_format format;
 	double type_roundoff, ftz;
+	double unit2; /* (4 u)², 4 being more for long serial sums */
 	double least_normal, least_spacing, epsilon; /* of the output's type */
 	bool narrow;                                 /* the output is coarser than u */
 	uint64_t cluster;                            /* elements */
@@ -151,6 +153,11 @@ static void deviations(const struct measure *m, const double *values, size_t cou
 		}
 		out[i] = isfinite(sum) ? sum / (double)(count - 1) : 0;
 	}
+}
+
+static double square(double x)
+{
+	return x * x;
 }
 
 static bool differs(const struct measure *m, double a, double b)
@@ -287,7 +294,7 @@ static void judge_row(struct measure *m, struct noise_pair *p, struct collector 
 			d = 0;
 		g2 = (SHRINK * mean_g2 + count * w->g2[i]) / (SHRINK + count) /
 		     (m->in->h * m->in->h);
-		base2 = 16 * m->in->u * m->in->u * (g2 + a * a);
+		base2 = m->unit2 * (g2 + a * a);
 		collect(m, p, c, a, d, sqrt(base2), w->update[i]);
 		if (p == m->pairs)
 			m->floor2 += base2;
@@ -523,6 +530,13 @@ static void conclude(struct measure *m)
 	}
 }
 
+/* Errors of L additions one after the other grow as √L more than inputs moved by a rounding show.
+ */
+static double roundoff_factor(uint64_t serial)
+{
+	return serial > SERIAL_MIN ? fmax(4, sqrt((double)serial) / 8) : 4;
+}
+
 static void set_up(struct measure *m)
 {
 	uint64_t n = m->in->extent->size / dtype_bytes(m->in->dtype);
@@ -539,6 +553,7 @@ static void set_up(struct measure *m)
 	m->cluster = row;
 	if (n / row < CLUSTERS)
 		m->cluster = n / 64 < 1 ? 1 : n / 64 < 64 ? n / 64 : 64;
+	m->unit2 = square(roundoff_factor(m->in->serial) * m->in->u);
 	m->out->members = 1 + m->in->other_count + m->in->fellow_count;
 	m->out->limit =
 		threshold(m->in->u > 0x1p-24 ? THRESHOLD_RESIDUAL_COARSE : THRESHOLD_RESIDUAL);

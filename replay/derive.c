@@ -61,8 +61,7 @@ static int64_t find_step(const struct pair *pair, const struct record_arg *arg)
 	return step;
 }
 
-/* A scalar argument of a launch; 0 where it is none of 4 or 8 bytes. */
-static int64_t read_scalar(const struct record_launch *l, const struct record_param *p)
+int64_t launch_scalar(const struct record_launch *l, const struct record_param *p)
 {
 	int64_t wide = 0;
 	int32_t narrow;
@@ -86,7 +85,7 @@ static int64_t lower(const struct pair *pair, const struct record_param *p, int6
 	if (!block)
 		return value > step ? value - step : 0;
 	for (size_t i = 0; i < pair->launch_count; i++) {
-		int64_t seen = read_scalar(pair->launches[i].launch, p);
+		int64_t seen = launch_scalar(pair->launches[i].launch, p);
 
 		tail |= seen % block != 0;
 		whole |= seen > 0 && seen % block == 0;
@@ -126,7 +125,7 @@ int derive_launch(struct derived *out, const struct source *base, const struct p
 	memcpy(out->params, launch->params.data, launch->params.size);
 	for (size_t i = 0; !rc && i < count && i < BOUNDS_MAX_ARGS; i++) {
 		const struct record_arg *arg = member_arg(pair->base, i);
-		int64_t value = read_scalar(launch, &layout[i]), to = 0;
+		int64_t value = launch_scalar(launch, &layout[i]), to = 0;
 
 		if (arg && !arg->pointer && bounds.bounding >> i & 1)
 			to = lower(pair, &layout[i], value, bounds.block[i], find_step(pair, arg));

@@ -27,4 +27,7 @@ int derive_launch(struct derived *out, const struct source *base, const struct p
 		  const struct record_launch *launch);
 void derived_free(struct derived *d);
 
+/* A scalar argument of a launch; 0 where it is none of 4 or 8 bytes. */
+int64_t launch_scalar(const struct record_launch *l, const struct record_param *p);
+
 #endif

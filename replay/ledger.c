@@ -533,6 +533,7 @@ static void set_roundoff(const struct replay_case *c, struct record_extent *x)
 		return;
 	u = side_roundoff(p, x);
 	x->function = side_function(p, x);
+	x->serial = c->serial;
 	x->roundoff = u > 0 ? u : x->dtype == DTYPE_F64 ? 0x1p-53 : 0x1p-24;
 	if (u > 0)
 		x->roundoff_how = a ? "PTX of A" : "PTX of B";

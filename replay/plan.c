@@ -9,6 +9,9 @@
 
 #include "kernelab/dtype.h"
 #include "lib/base.h"
+#include "replay/bind.h"
+#include "replay/derive.h"
+#include "replay/serial.h"
 #include "replay/stand_in.h"
 #include "replay/stores.h"
 
@@ -272,6 +275,31 @@ static int bind_side(struct replay_case *c, struct bound *out, const struct pair
 	return 0;
 }
 
+/* How long the launch's sums are, by the recorded kernel's Triton IR; 0: not known. */
+static uint64_t serial_length(const struct plan *p, const struct pair *pair,
+			      const struct record_launch *launch)
+{
+	const struct bundle *b = source_bundle(p->base, pair->base);
+	const struct record_file *file = bundle_file(b, pair->base->image->id, ".ttir");
+	struct serial_argument arguments[STORES_MAX_PARAMS] = {0};
+	_cleanup_free_ char *text = NULL;
+	uint64_t length = 0;
+	size_t size, count;
+	const struct record_param *layout = member_params(pair->base, &count);
+
+	if (!file || bundle_read_file(b, file, &text, &size, NULL))
+		return 0;
+	for (size_t i = 0; i < count && i < STORES_MAX_PARAMS; i++) {
+		const struct record_arg *arg = member_arg(pair->base, i);
+
+		if (!arg || arg->pointer || !arg->type || arg->type[0] != 'i')
+			continue;
+		arguments[i].known = true;
+		arguments[i].value = launch_scalar(launch, &layout[i]);
+	}
+	return serial_find(&length, text, size, arguments, STORES_MAX_PARAMS) ? 0 : length;
+}
+
 /* `derived`, which the case takes over, in place of the launch; NULL: the launch itself. */
 static int add_case(struct plan *p, const struct replay_options *o, size_t index,
 		    const struct pair_launch *l, const struct stores *stores, bool stores_known,
@@ -298,6 +326,7 @@ static int add_case(struct plan *p, const struct replay_options *o, size_t index
 				  .stores_known = !all,
 				  .precision = {p->precisions[2 * index],
 						p->precisions[2 * index + 1]}};
+	c->serial = serial_length(p, pair, launch);
 	c->reason = missing(c->bundle, launch);
 	rc = bind_side(c, &c->base, pair, p->base, pair->base, "recorded kernel");
 	if (!rc)
@@ -382,13 +411,14 @@ static void sort_by_argument(struct precision *p, const struct suite_member *bas
 	if (!to || !from)
 		return;
 	for (size_t i = 0; i < to->arg_count && i < STORES_MAX_PARAMS; i++) {
-		p->inner[i] = p->cast[i] = 0;
+		p->inner[i] = p->cast[i] = p->function[i] = 0;
 		for (size_t k = 0; k < from->arg_count && k < STORES_MAX_PARAMS; k++) {
 			if (strcmp(to->args[i].name ? to->args[i].name : "",
 				   from->args[k].name ? from->args[k].name : ""))
 				continue;
 			p->inner[i] = own.inner[k];
 			p->cast[i] = own.cast[k];
+			p->function[i] = own.function[k];
 			break;
 		}
 	}

@@ -25,7 +25,8 @@ struct replay_case {
 	struct bound base, a, b; /* base: the recorded image */
 	struct pointer *pointers;
 	size_t pointer_count;
-	bool stores_known;                             /* pointers[].stored comes from PTX */
+	bool stores_known; /* pointers[].stored comes from PTX */
+	uint64_t serial; /* additions one after the other, by A's Triton IR (serial.h); 0 unknown */
 	const struct precision *precision[SIDE_COUNT]; /* NULL: no readable PTX */
 	char *reason;                                  /* why it cannot be run, or NULL */
 	struct derived *derived; /* owned; NULL: recorded. `launch` is in it */

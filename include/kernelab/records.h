@@ -180,7 +180,8 @@ const char *trial_status_name(uint32_t v);
 	F(6, F64, roundoff, "u: largest unit roundoff on the way to its stores in A; 0 unknown") \
 	F(7, STR, roundoff_how, "what u comes from")                                             \
 	F(8, STR, global, "module global that it lies in; its address is a stand-in then")       \
-	F(9, F64, function, "greatest documented error of approximate functions on that way")
+	F(9, F64, function, "greatest documented error of approximate functions on that way")    \
+	F(10, U64, serial, "additions one after the other in A's loops; 0 unknown")
 
 #define RECORD_CONTENT(F, A) F(1, HASHES, chunks, "one key a chunk of the extent's address range")
 

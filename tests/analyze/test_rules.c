@@ -49,6 +49,7 @@ static double normal(void)
 struct scene {
 	struct maker m;
 	struct hash128 family;
+	uint64_t serial; /* of the outputs */
 	char *path;
 	struct analysis *analysis;
 };
@@ -63,8 +64,11 @@ static void begin(struct scene *s)
 static void add_case(struct scene *s, uint32_t config, uint64_t seq, const char *params,
 		     struct hash128 inputs)
 {
-	struct record_extent e = {
-		.address = 0x10000000, .size = N * sizeof(float), .arg = 2, .dtype = DTYPE_F32};
+	struct record_extent e = {.address = 0x10000000,
+				  .size = N * sizeof(float),
+				  .arg = 2,
+				  .dtype = DTYPE_F32,
+				  .serial = s->serial};
 	struct record_case c = {.config = config,
 				.bundle = "train-1.klab",
 				.seq = seq,
@@ -358,12 +362,45 @@ static void test_growth(void **state)
 	}
 }
 
+/* ---- long serial sums ---- */
+
+/* r = 40 of a sum of `serial` terms. */
+static void add_sum(struct scene *s, uint64_t serial)
+{
+	float a[N], b[N];
+
+	for (int i = 0; i < N; i++) {
+		a[i] = (float)(4 * normal());
+		b[i] = a[i] + (float)((i % 2 ? 40 : -40) * NOISE);
+	}
+	s->serial = serial;
+	add_case(s, maker_config(&s->m, s->family, "num_warps=4"), 17, "n=1000",
+		 (struct hash128){1, 1});
+	add_trials(s, a, b);
+}
+
+static void test_serial_sums(void **state)
+{
+	struct scene s;
+
+	random_state = 1;
+	begin(&s);
+	add_sum(&s, 0);
+	expect(&s, 3, RULE_RESIDUAL);
+	begin(&s);
+	add_sum(&s, 4096);
+	expect(&s, 3, RULE_RESIDUAL);
+	begin(&s);
+	add_sum(&s, 16384); /* four times as wide */
+	expect_no_alarm(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_distances), cmocka_unit_test(test_distribution),
 		cmocka_unit_test(test_updates),   cmocka_unit_test(test_cluster),
-		cmocka_unit_test(test_growth),
+		cmocka_unit_test(test_growth),    cmocka_unit_test(test_serial_sums),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
