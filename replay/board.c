@@ -407,7 +407,7 @@ int board_read(struct board *s, enum bank bank, const struct byteset *only, stru
 	const struct picture *p = &s->pictures[bank];
 	size_t chunks = s->contents->chunks, count = 0;
 	_cleanup_free_ size_t *list = malloc((chunks + 1) * sizeof(*list));
-	_cleanup_free_ CUdeviceptr *sources = malloc((chunks + 1) * sizeof(*sources));
+	_cleanup_free_ CUdeviceptr *sources = calloc(chunks + 1, sizeof(*sources));
 	struct reading reading = {out, list};
 	CUresult result;
 
