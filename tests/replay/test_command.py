@@ -108,8 +108,8 @@ with tempfile.TemporaryDirectory(prefix="kernelab-replay-") as folder:
     refused("result of a replay", arguments=[out, "--b", b, "-o", at("again.klab")])
 
     # Several devices: one result, the same as that of one.
-    def report(name, *arguments, **environment):
-        done = run(*many, "--b", b, *soft, *arguments, "-o", at(name + ".klab"), **environment)
+    def report(name, *arguments, side=b, **environment):
+        done = run(*many, "--b", side, *soft, *arguments, "-o", at(name + ".klab"), **environment)
         expect(done, 0, "7 launches", "7 faithful")
         subprocess.run([KERNELAB, "analyze", at(name + ".klab"), "--json", at(name + ".json")],
                        capture_output=True)
@@ -128,6 +128,13 @@ with tempfile.TemporaryDirectory(prefix="kernelab-replay-") as folder:
         problems.append(f"devices used: {one[0]}, {three[0]}")
     if report("list", "--devices", "2,0", KERNELAB_SOFTGPU_DEVICES="3")[0]["devices"] != 2:
         problems.append("--devices 2,0 did not use two devices")
+    # Workers that are lost on every device, again and again, cost their own launches only.
+    make(at("fault.klab"), "fault", "no-data")
+    short = ["--trials", "none", "--repeats", "1"]
+    lost = [report(name, *short, *more, side=at("fault.klab"), KERNELAB_SOFTGPU_DEVICES="3")
+            for name, more in (("lost1", []), ("lost3", ["--devices", "3"]))]
+    if lost[0][1] != lost[1][1] or '"suspicious": 1' not in lost[0][1]:
+        problems.append(f"lost workers: {lost[0][1][:3000]}, {lost[1][1][:3000]}")
     for devices, words in (("4", "no device 3"), ("0,0", "twice"), ("1-", "--devices 1-"), ("0", "--devices 0"),
                            ("0-3", "no device 3"), ("two", "--devices two"), ("0;1", "--devices 0;1")):
         refused(words, arguments=[*many, "--b", b, *soft, "-o", at("no.klab"), "--devices", devices],
