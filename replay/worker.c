@@ -4,9 +4,10 @@
 
 #include <malloc.h>
 
+#include "replay/table.h"
 #include "replay/trials.h"
 
-#define KEPT_BYTES (1 << 29) /* of freed memory, kept for the next trial */
+#define KEPT_BYTES (1ull << 29) /* of freed memory, kept for the next launch */
 
 int worker_main(int fd, int ordinal, struct pulse *pulse, const struct plan *plan,
 		const struct replay_options *options, const char *driver_path)
@@ -20,7 +21,7 @@ int worker_main(int fd, int ordinal, struct pulse *pulse, const struct plan *pla
 	/* Pages come and go by the thousand: to give them back means to have them zeroed each time.
 	 */
 	mallopt(M_MMAP_THRESHOLD, 32 << 20);
-	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+	mallopt(M_TRIM_THRESHOLD, -1);
 	mallopt(M_TOP_PAD, 16 << 20);
 	stopwatch_start(&r.watch, &pulse->cost, ACTIVITY_STARTING);
 	if (runner_open(&r, driver_path))
@@ -36,6 +37,8 @@ int worker_main(int fd, int ordinal, struct pulse *pulse, const struct plan *pla
 		    caution > CAUTION_NO_POISON)
 			return 1;
 		trials_run(&r, &plan->cases[number], (enum caution)caution);
+		if (launch_region_bytes(plan->cases[number].launch) > KEPT_BYTES)
+			malloc_trim(KEPT_BYTES);
 	}
 	return 0;
 }
