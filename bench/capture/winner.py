@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Does an autotuner choose the same configs with and without a capture? Needs a GPU and PyTorch.
 
-usage: winner.py BUILD_DIR [--runs N] [--json FILE]
+usage: winner.py BUILD_DIR [--runs N] [--triton-only] [--json FILE]
 Runs a program with triton.autotune kernels and Inductor's pointwise and reduction kernels (max_autotune_pointwise)
 N times without and N times with kernelab capture, alternating, on the same compiled kernels; no winner is kept between
 runs. Timing decides, so a program need not agree with itself: what counts is whether capture changes how often which
@@ -53,7 +53,8 @@ def program():
     for m, n, k, dtype in [(1024, 1024, 1024, "float16"), (2048, 2048, 512, "bfloat16"), (500, 300, 200, "float32")]:
         matmul_tuned.matmul(m, n, k, getattr(torch, dtype))
         winners[f"matmul {m}x{n}x{k} {dtype}"] = str(matmul_tuned.matmul_k.best_config)
-    inductor_winners(winners)
+    if "--triton-only" not in sys.argv:
+        inductor_winners(winners)
     print(json.dumps({"triton": triton.__version__, "torch": torch.__version__, "winners": winners}))
 
 
@@ -81,10 +82,12 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--triton-only", action="store_true", help="leave Inductor's kernels out")
     parser.add_argument("--json")
     options = parser.parse_args()
     kernelab = os.path.join(os.path.abspath(options.build), "tools/kernelab")
     command = [sys.executable, os.path.abspath(__file__), "--program"]
+    command += ["--triton-only"] if options.triton_only else []
     with tempfile.TemporaryDirectory() as caches:
         env = {"TRITON_CACHE_DIR": f"{caches}/triton", "TORCHINDUCTOR_CACHE_DIR": caches,
                "TORCHINDUCTOR_AUTOTUNE_LOCAL_CACHE": "0"}
@@ -93,6 +96,7 @@ def main():
         for n in range(options.runs):
             plain.append(run(command, env))
             captured.append(run([kernelab, "capture", "-o", f"{caches}/out{n}", "--", *command], env))
+            print(json.dumps({"without": plain[-1], "with": captured[-1]}), file=sys.stderr, flush=True)
     rows, same, new = compare(plain, captured)
     print("| kernel | winners without | winners with capture |\n|---|---|---|")
     print("\n".join(rows))
