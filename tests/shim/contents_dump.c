@@ -7,6 +7,7 @@
  * a fact.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "kernelab/bundle.h"
 #include "lib/base.h"
@@ -117,13 +118,15 @@ int main(int argc, char **argv)
 	struct bundle *b;
 	int bad = 0;
 
-	if (argc != 2)
+	bool facts_only = argc == 3 && !strcmp(argv[1], "--facts");
+
+	if (argc != 2 && !facts_only)
 		return 2;
-	if (bundle_open(&b, argv[1], &err) < 0) {
+	if (bundle_open(&b, argv[argc - 1], &err) < 0) {
 		fprintf(stderr, "contents_dump: %s\n", err.message);
 		return 1;
 	}
-	for (size_t i = 0; i < b->launches.count; i++) {
+	for (size_t i = 0; !facts_only && i < b->launches.count; i++) {
 		bad |= print_launch(b, &b->launches.items[i]);
 		print_sizes(b, &b->launches.items[i]);
 	}
