@@ -547,6 +547,56 @@ static int add_variables(struct pointer_list *list, const struct bundle *bundle,
 	return 0;
 }
 
+/* Outputs that pointers in memory lead to. */
+static int add_found(struct pointer_list *list, const struct record_launch *launch)
+{
+	for (size_t i = 0; launch->measured && i < launch->regions.count; i++) {
+		const struct record_region *r = &launch->regions.items[i];
+		int rc;
+
+		if (!region_is_addressed(r) || !r->writes.count || r->param_offsets.count)
+			continue;
+		rc = array_reserve(&list->items, list->count, &list->capacity,
+				   sizeof(*list->items));
+		if (rc)
+			return rc;
+		list->items[list->count++] = (struct pointer){
+			.address = r->base, .limit = r->base + r->size, .stored = true};
+	}
+	return 0;
+}
+
+/* Whether a measured launch writes something of [from, end). */
+static bool writes_within(const struct record_launch *launch, uint64_t from, uint64_t end)
+{
+	for (size_t k = 0; k < launch->regions.count; k++) {
+		const struct record_region *r = &launch->regions.items[k];
+		uint64_t base = layout_address(launch->regions.items, k);
+
+		for (size_t i = 0; i + 1 < r->writes.count; i += 2)
+			if (base + r->writes.items[i] < end &&
+			    base + r->writes.items[i] + r->writes.items[i + 1] > from)
+				return true;
+	}
+	return false;
+}
+
+/* The list is sorted. Without measurement the code must tell what is stored through. */
+static void set_stored_type(struct pointer_list *list, const struct record_launch *launch,
+			    bool told, enum dtype t)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		struct pointer *p = &list->items[i];
+		uint64_t end = p->limit;
+
+		if (i + 1 < list->count && p[1].address < end)
+			end = p[1].address;
+		if (p->stored && p->dtype == DTYPE_UNKNOWN &&
+		    (launch->measured ? writes_within(launch, p->address, end) : told))
+			p->dtype = t;
+	}
+}
+
 /* Pointers of one parameter: the word, a descriptor's base, or every word of a struct. */
 static int add_param(struct pointer_list *list, const struct bundle *bundle,
 		     const struct record_launch *launch, const struct record_param *p,
@@ -571,7 +621,7 @@ static int add_param(struct pointer_list *list, const struct bundle *bundle,
 
 int launch_pointers(struct pointer **out, size_t *count, const struct bundle *bundle,
 		    const struct record_launch *launch, const struct suite_member *base,
-		    uint64_t stored_params, bool all_stored)
+		    uint64_t stored_params, bool all_stored, enum dtype stored_dtype)
 {
 	struct pointer_list list = {0};
 	size_t n;
@@ -592,11 +642,14 @@ int launch_pointers(struct pointer **out, size_t *count, const struct bundle *bu
 		rc = add_pointer(&list, launch, read_word(&launch->params, i), NULL, 0, all_stored);
 	if (!rc)
 		rc = add_variables(&list, bundle, launch);
+	if (!rc)
+		rc = add_found(&list, launch);
 	if (rc) {
 		free(list.items);
 		return rc;
 	}
 	pointers_sort(list.items, &list.count);
+	set_stored_type(&list, launch, !all_stored, stored_dtype);
 	*out = list.items;
 	*count = list.count;
 	return 0;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "kernelab/bundle.h"
+#include "kernelab/dtype.h"
 #include "kernelab/error.h"
 #include "lib/image/suite.h"
 #include "replay/extents.h"
@@ -105,11 +106,14 @@ void bound_free(struct bound *b);
  * into its regions; TMA descriptors by the recorded encode arguments; the begin of each module
  * variable, at its stand-in address. dtype and argument from
  * base's signature; hidden scratch is left out; `stored` is filled from the mask of parameters
- * (all of them if `all_stored`). Sorted. malloc'ed; 0 or -ENOMEM.
+ * (all of them if `all_stored`). Also the begin of each region that no parameter leads to (pointers
+ * in memory do) and that a measured launch writes. What is stored through and of no known type gets
+ * stored_dtype, the one type that the kernel stores, or DTYPE_UNKNOWN. Sorted. malloc'ed; 0 or
+ * -ENOMEM.
  */
 int launch_pointers(struct pointer **out, size_t *count, const struct bundle *bundle,
 		    const struct record_launch *launch, const struct suite_member *base,
-		    uint64_t stored_params, bool all_stored);
+		    uint64_t stored_params, bool all_stored, enum dtype stored_dtype);
 
 /* For people: "X=0x7f0012340000 n=781"; malloc'ed, NULL without memory. */
 char *launch_params_text(const struct record_launch *launch, const struct suite_member *base);

@@ -138,7 +138,7 @@ static json_t *arguments(const struct exporter *x, const struct suite_member *m,
 
 	*why = "no memory";
 	if (launch_pointers(&pointers, &count, source_bundle(x->model, m), l, m, stores.params,
-			    !known)) {
+			    !known, DTYPE_UNKNOWN)) {
 		json_decref(list);
 		return NULL;
 	}

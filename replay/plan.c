@@ -13,6 +13,7 @@
 #include "replay/derive.h"
 #include "replay/serial.h"
 #include "replay/stand_in.h"
+#include "replay/stored_type.h"
 #include "replay/stores.h"
 
 void plan_free(struct plan *p)
@@ -335,7 +336,7 @@ static int add_case(struct plan *p, const struct replay_options *o, size_t index
 		rc = bind_side(c, &c->b, pair, p->b, pair->b, "B");
 	if (!rc)
 		rc = launch_pointers(&c->pointers, &c->pointer_count, c->bundle, launch, pair->base,
-				     stores->params, all);
+				     stores->params, all, stores->dtype);
 	if (!rc)
 		apply_dtypes(c, pair->family, o);
 	if (!rc && !c->reason) {
@@ -371,16 +372,35 @@ static int add_launch(struct plan *p, const struct replay_options *o, size_t ind
 	return rc;
 }
 
+/* Triton's IR knows more types than PTX. */
+static void find_stored_type(const struct plan *p, const struct pair *pair, struct stores *out)
+{
+	const struct bundle *b = source_bundle(p->base, pair->base);
+	const struct record_file *file = bundle_file(b, pair->base->image->id, ".ttir");
+	_cleanup_free_ char *text = NULL;
+	enum dtype t;
+	size_t size;
+
+	if (!file || bundle_read_file(b, file, &text, &size, NULL))
+		return;
+	t = ir_stored_type(text, size);
+	if (t != DTYPE_UNKNOWN)
+		out->dtype = t;
+}
+
 /* Which parameters A's kernel stores through; false without readable PTX. */
 static bool find_stores(const struct plan *p, const struct pair *pair, struct stores *out)
 {
 	_cleanup_free_ char *ptx = NULL;
 	size_t size;
 
+	bool known;
+
 	*out = (struct stores){0};
-	if (source_ptx(p->base, pair->base, &ptx, &size, NULL))
-		return false;
-	return stores_find(out, ptx, size, pair->base->entry, NULL) == 0;
+	known = !source_ptx(p->base, pair->base, &ptx, &size, NULL) &&
+		!stores_find(out, ptx, size, pair->base->entry, NULL);
+	find_stored_type(p, pair, out);
+	return known;
 }
 
 /* Precision of a side's kernel; NULL without readable PTX. */

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernelab/dtype.h"
 #include "kernelab/error.h"
 
 #define STORES_MAX_PARAMS 64
@@ -15,6 +16,7 @@ struct stores {
 	uint64_t params; /* bit i: an address that depends on parameter i is stored through */
 	bool unknown;    /* some store's address comes from memory, a call, or nowhere we follow */
 	size_t statements; /* of the body */
+	enum dtype dtype;  /* f32 or f64, where all its stores are of that type; else unknown */
 };
 
 /*

@@ -133,6 +133,8 @@ def tables(top):
     summary, families = replay(f"{top}/tables.klab", [a])
     expect("tables: faithful", "1 faithful" in summary, summary)
     expect("tables: equal", families["grouped"]["bucket"] == 1, brief(families))
+    outputs = [o["dtype"] for c in families["grouped"]["configs"] for k in c["cases"] for o in k["outputs"]]
+    expect("tables: outputs of the type that is stored", outputs == ["f32"] * 8, outputs)
     off = capture(f"{top}/tables-off", "tables", env={"KERNELAB_EXTENTS": "off"})
     expect("tables, not measured", show(off, 1).count("; contents recorded") == 17 + 3, show(off, 1))
     expect("tables, not measured: faithful", "1 faithful" in replay(f"{top}/tables-off.klab", [off])[0])

@@ -213,7 +213,8 @@ static void finds_pointers_and_text(void **state)
 	size_t n;
 	_cleanup_free_ char *text = launch_params_text(&launch, &old_member);
 
-	assert_int_equal(launch_pointers(&p, &n, NULL, &launch, &old_member, 0x2, false), 0);
+	assert_int_equal(
+		launch_pointers(&p, &n, NULL, &launch, &old_member, 0x2, false, DTYPE_UNKNOWN), 0);
 	assert_int_equal(n, 2);
 	assert_int_equal(p[0].address, 0x10100);
 	assert_int_equal(p[0].arg, 1);
@@ -225,6 +226,55 @@ static void finds_pointers_and_text(void **state)
 	assert_true(p[1].stored);
 	free(p);
 	assert_string_equal(text, "X=0x10100 Y=0x12000 n=781");
+}
+
+/* Outputs behind a table of pointers, and those of arguments without a type. */
+static void outputs_get_the_stored_type(void **state)
+{
+	uint64_t words[2] = {0x30000, 0x40000}, wrote[2] = {64, 256}, offset[2] = {0, 8};
+	struct record_param layout[] = {{0, 8}, {8, 8}};
+	struct record_region regions[] = {
+		{.base = 0x30000, .size = 4096, .param_offsets = {&offset[0], 1}},
+		{.base = 0x40000,
+		 .size = 4096,
+		 .param_offsets = {&offset[1], 1},
+		 .writes = {wrote, 2}},
+		{.base = 0x50000, .size = 4096, .writes = {wrote, 2}},
+		{.base = 0x60000, .size = 4096},
+		{.base = 0x123,
+		 .size = 64,
+		 .memory = MEMORY_GLOBAL,
+		 .name = "acc",
+		 .dtype = DTYPE_I32},
+	};
+	struct record_launch l = {
+		.measured = true, .params = {words, sizeof(words)}, .regions = {regions, 5}};
+	struct record_kernel kernel = {.params = {layout, 2}};
+	struct suite_member m = {.image = &old_image, .kernel = &kernel, .entry = "k"};
+	struct pointer *p;
+	size_t n;
+
+	assert_int_equal(launch_pointers(&p, &n, NULL, &l, &m, 0, true, DTYPE_F16), 0);
+	assert_int_equal(n, 4);
+	assert_int_equal(p[0].dtype, DTYPE_UNKNOWN); /* not written */
+	assert_int_equal(p[1].address, 0x40000);
+	assert_int_equal(p[1].dtype, DTYPE_F16);
+	assert_int_equal(p[2].address, 0x50000);
+	assert_int_equal(p[2].dtype, DTYPE_F16);
+	assert_int_equal(p[2].limit, 0x51000);
+	assert_true(p[2].stored);
+	assert_int_equal(p[3].address, STAND_IN_BASE + 0x123);
+	assert_int_equal(p[3].dtype, DTYPE_I32);
+	free(p);
+	l.measured = false; /* then the code must tell */
+	assert_int_equal(launch_pointers(&p, &n, NULL, &l, &m, 0, true, DTYPE_F16), 0);
+	assert_int_equal(n, 3);
+	assert_int_equal(p[1].dtype, DTYPE_UNKNOWN);
+	free(p);
+	assert_int_equal(launch_pointers(&p, &n, NULL, &l, &m, 2, false, DTYPE_F16), 0);
+	assert_int_equal(p[0].dtype, DTYPE_UNKNOWN);
+	assert_int_equal(p[1].dtype, DTYPE_F16);
+	free(p);
 }
 
 static void a_descriptor_leads_to_its_tensor(void **state)
@@ -243,7 +293,7 @@ static void a_descriptor_leads_to_its_tensor(void **state)
 	kernel.params.items = layout;
 	kernel.params.count = 2;
 	launch.params = (struct bytes){bytes, sizeof(bytes)};
-	assert_int_equal(launch_pointers(&p, &n, &bundle, &launch, &m, 1, false), 0);
+	assert_int_equal(launch_pointers(&p, &n, &bundle, &launch, &m, 1, false, DTYPE_UNKNOWN), 0);
 	assert_int_equal(n, 1);
 	assert_int_equal(p[0].address, 0x14000);
 	assert_true(p[0].stored);
@@ -305,6 +355,7 @@ int main(void)
 		cmocka_unit_test_setup(the_recorded_image_is_bound_as_recorded, setup),
 		cmocka_unit_test_setup(says_what_does_not_fit, setup),
 		cmocka_unit_test_setup(finds_pointers_and_text, setup),
+		cmocka_unit_test_setup(outputs_get_the_stored_type, setup),
 		cmocka_unit_test_setup(a_descriptor_leads_to_its_tensor, setup),
 		cmocka_unit_test_setup(another_box_is_encoded_anew, setup),
 	};

@@ -7,10 +7,12 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base.h"
+#include "replay/stored_type.h"
 #include "replay/stores.h"
 
 /* Pointer parameters (or descriptors) that the kernel stores through, by hand from its source. */
@@ -121,9 +123,58 @@ static void survives_cut_text(void **state)
 	}
 }
 
+static enum dtype type_of(const char *ir)
+{
+	return ir_stored_type(ir, strlen(ir));
+}
+
+static void stored_types_of_ir(void **state)
+{
+	assert_int_equal(type_of(""), DTYPE_UNKNOWN);
+	assert_int_equal(
+		type_of("    tt.store %15, %16, %8 : tensor<128x64x!tt.ptr<bf16>> loc(#l)\n"
+			"    tt.store %1, %2 : !tt.ptr<bf16> loc(#l)\n"
+			"    %3 = tt.load %4 : !tt.ptr<i64> loc(#l)\n"),
+		DTYPE_BF16);
+	assert_int_equal(type_of("tt.store %1, %2 : !tt.ptr<bf16>\ntt.store %1, %2 : !tt.ptr<f32>"),
+			 DTYPE_UNKNOWN);
+	assert_int_equal(type_of("%1 = tt.atomic_rmw fadd, acq_rel, gpu, %S, %0, %true : "
+				 "(!tt.ptr<f32>, f32, i1) -> f32 loc(#loc1)"),
+			 DTYPE_F32);
+	assert_int_equal(type_of("tt.descriptor_store %d[%a, %b], %v : "
+				 "!tt.tensordesc<tensor<128x64xf16>>, tensor<128x64xf16>"),
+			 DTYPE_F16);
+	assert_int_equal(type_of("tt.descriptor_store %d[%a], %v : !tt.tensordesc<oddity>"),
+			 DTYPE_UNKNOWN);
+	assert_int_equal(type_of("tt.store %1, %2 : !tt.ptr<"), DTYPE_UNKNOWN);
+}
+
+static void stored_types_of_ptx(void **state)
+{
+	static const char *const bodies[] = {
+		"st.global.f32 [%rd1], %f1;\nst.global.v4.f32 [%rd1], {%f1,%f1,%f1,%f1};",
+		"st.global.f32 [%rd1], %f1;\nst.global.b32 [%rd1], %r1;",
+		"red.global.add.f64 [%rd1], %fd1;\nst.shared.b32 [%r1], %r2;"};
+	static const enum dtype expected[] = {DTYPE_F32, DTYPE_UNKNOWN, DTYPE_F64};
+
+	for (size_t i = 0; i < 3; i++) {
+		char text[512];
+		struct stores s;
+
+		snprintf(text, sizeof(text),
+			 ".visible .entry k(.param .u64 k_param_0)\n{\nld.param.u64 %%rd1, "
+			 "[k_param_0];\n%s\nret;\n}\n",
+			 bodies[i]);
+		assert_int_equal(stores_find(&s, text, strlen(text), "k", NULL), 0);
+		assert_int_equal(s.dtype, expected[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stored_types_of_ir),
+		cmocka_unit_test(stored_types_of_ptx),
 		cmocka_unit_test(finds_the_outputs_of_real_kernels),
 		cmocka_unit_test(follows_moves_and_loops),
 		cmocka_unit_test(a_loaded_value_is_no_address),
