@@ -6,8 +6,8 @@ Run by pytest, or alone (python3 FILE): then each case prints one line. Written 
 values are not. A case passes once somebody has written its reference (below: REFERENCES).
 
 A kernel whose Python source is known and can be imported here is compiled by the Triton at hand, so
-the test is about that compiler; else the recorded cubin beside this file runs (see `how` in the
-output). Environment: KERNELAB_TEST_CUBIN=1 always takes the cubin.
+the test is about that compiler; importing a file runs what stands in it. Else the recorded cubin
+beside this file runs. Environment: KERNELAB_TEST_CUBIN=1 always takes the cubin.
 """
 import ctypes
 import importlib.util
