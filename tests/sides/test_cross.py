@@ -82,6 +82,14 @@ with tempfile.TemporaryDirectory(prefix="kernelab-cross-") as tmp:
         told, _ = stage(a, b, name, "--cross", "--a-ptxas", x, "--b-ptxas", y)
         tool.expect(told["kind"] == kind and told["crossed"] and words in told["text"],
                     f"{name}: {told}")
+    # The programs that the runs themselves were told to use.
+    for folder, path, options in (("a2", right, []), ("b2", wrong, ["--no-data"])):
+        os.environ["TRITON_PTXAS_PATH"] = path
+        tool.capture(f"{tmp}/{folder}", "a", edits=[EDIT] if folder == "b2" else [], options=options,
+                     steps=1)
+    del os.environ["TRITON_PTXAS_PATH"]
+    told, done = stage(f"{tmp}/a2", f"{tmp}/b2", "recorded", "--cross")
+    tool.expect(told["kind"] == "ptxas" and told["crossed"], f"recorded programs: {told}\n{done.stderr}")
     # Without crossing the software device itself tells: it has no ptxas.
     for name, options in (("static", ()), ("off", ("--no-cross",)), ("unknown", ("--cross",)),
                           ("refused", ("--cross", "--a-ptxas", refuses, "--b-ptxas", refuses))):
