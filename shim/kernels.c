@@ -111,17 +111,18 @@ static void kernel_free(struct kernel *k)
 	free(k->entry);
 	free(k->params);
 	free(k->kinds);
-	free(k->key_parts);
+	params_plan_free(k);
 	free(k);
 }
 
 static struct kernel *kernel_new(struct image *image, const char *entry, CUfunction function,
 				 bool in_library)
 {
-	struct kernel *k = calloc(1, sizeof(*k));
+	struct kernel *k = aligned_alloc(CACHE_LINE, sizeof(*k));
 
 	if (!k)
 		return NULL;
+	memset(k, 0, sizeof(*k));
 	k->image = image;
 	k->entry = strdup(entry);
 	k->wanted = image && image->wanted;

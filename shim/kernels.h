@@ -28,8 +28,10 @@ enum key_kind {
 	KEY_WORD,      /* 8 bytes: a pointer, where the upper half is not 0, or a number */
 	KEY_FOUR,      /* a number of 4 bytes */
 	KEY_EIGHT,
-	KEY_BYTES, /* a number of another size */
-	KEY_WORDS  /* a struct: words, and the bytes behind them */
+	KEY_PLAIN,             /* so many kinds make plain keys; others: */
+	KEY_BYTES = KEY_PLAIN, /* a number of another size */
+	KEY_WORDS,             /* a struct: words, and the bytes behind them */
+	KEY_KINDS
 };
 
 struct key_part {
@@ -37,15 +39,32 @@ struct key_part {
 	enum key_kind kind;
 };
 
+#define KEY_FEW 20u
+
+/* What every launch reads of a kernel, in a cache line: the parameters of plain kinds, by kind. */
+struct key_plan {
+	const uint16_t *order;    /* numbers of the parameters: `few`, or malloc'ed */
+	uint16_t ends[KEY_PLAIN]; /* in order, of each kind */
+	uint16_t words;           /* of the key; 0: it is not plain, or long */
+	uint16_t few[KEY_FEW];
+};
+
 /* An image's entry. Lives as long as the process. Counters: table_lock, if nothing else is said. */
 struct kernel {
+	_Alignas(CACHE_LINE) struct key_plan plan; /* constant */
+
+	/* The second line that launches touch. */
+	_Alignas(CACHE_LINE) struct classes classes;
+	_Atomic(struct tails *) tails; /* among the launches beyond CLASSES_MAX */
+	atomic_ullong launches;        /* of kernels that are only counted; no lock */
+	bool recorded;                 /* launches of it are recorded; else only counted */
+
 	struct image *image; /* NULL: a function that no seen module holds */
 	char *entry;         /* "" where the driver does not tell */
 	uint32_t number;     /* KERNEL.number, valid if recorded */
 	bool wanted;         /* image->wanted when it was made */
-	bool recorded;       /* launches of it are recorded; else only counted */
-	const char *left;    /* why not, where its name decided; static */
 	bool written;        /* KERNEL is in the bundle */
+	const char *left;    /* why not recorded, where its name decided; static */
 
 	struct record_param *params; /* param_count */
 	enum param_kind *kinds;
@@ -54,13 +73,9 @@ struct kernel {
 	bool layout_known;
 	uint32_t registers, static_shared_bytes, local_bytes;
 
-	struct key_part *key_parts; /* of the parameters that count; constant */
+	struct key_part *key_parts; /* of the parameters that count, by kind; constant */
 	size_t key_part_count;
-
-	struct classes classes;
-	_Atomic(struct tails *) tails; /* among the launches beyond CLASSES_MAX */
-	atomic_ullong launches;        /* of kernels that are only counted; no lock */
-	uint64_t flushed;              /* of them */
+	uint64_t flushed; /* of launches */
 };
 
 /* cuModuleGetFunction succeeded. Takes both locks. Calls the driver for the layout. */

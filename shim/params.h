@@ -32,8 +32,9 @@ static inline const unsigned char *params_part(const struct params_view *v,
 	return (size_t)p->offset + p->size <= v->size ? v->buffer + p->offset : NULL;
 }
 
-/* Lists the parameters that go into the class (kernel->key_parts), by its kinds. 0 or -ENOMEM. */
+/* Lists the parameters that go into the class (plan, key_parts), by its kinds. 0 or -ENOMEM. */
 int params_plan(struct kernel *kernel);
+void params_plan_free(struct kernel *kernel);
 
 /*
  * Hash of the grid, the integer scalars and the alignment of each pointer: the largest power of two
