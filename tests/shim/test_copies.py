@@ -198,6 +198,12 @@ def check(top):
     after = run("after lost", *small, HASH="off", SOFTGPU_FAULT="cuStreamWriteValue32_v2:2:lose", WAIT_AFTER="1s")
     if sum(" after 0 600 " in line for line in after.dump()) != 1:
         fail("after lost", "\n".join(after.dump()))
+    # An error that stays ends what is under way with it, at once: not by a time, nor by the end of the program.
+    sticky = run("context lost", "once", 3, 100000, HASH="off", EXTENTS="off", WAIT_AFTER="100s",
+                 SOFTGPU_FAULT="cuStreamWriteValue32_v2:2:lose,cuStreamQuery:2+:700")
+    expect_reason(sticky, 2, "its stream was not idle: CUDA_ERROR_ILLEGAL_ADDRESS")
+    if sum(" after 0 700 changes 0" in line for line in sticky.dump()) != 1:
+        fail("context lost", "\n".join(sticky.dump()))
     expect_reason(run("all lost", "once", 4, 200000, SOFTGPU_FAULT="cuStreamWriteValue32_v2:1+:lose", RING=1,
                       WAIT_BEFORE="0.3s", WAIT_AFTER="0.3s"), "[1-4]", "no room for copies|did not end")
     expect_reason(run("a copy fails", *small, SOFTGPU_FAULT="cuMemcpyDtoHAsync_v2:6:700"), 1, "the copy failed")
