@@ -157,7 +157,8 @@ static CUresult hold(struct board *s, size_t i)
 	const struct contents *c = s->contents;
 	CUdeviceptr *at = &s->pictures[BANK_BEFORE].at[i];
 
-	*at = slots_find(&s->slots, identity_of(c, i));
+	if (!*at) /* another chunk with the same contents may have been sent by now */
+		*at = slots_find(&s->slots, identity_of(c, i));
 	if (*at)
 		return CUDA_SUCCESS;
 	*at = slots_take(&s->slots, identity_of(c, i));
@@ -183,6 +184,9 @@ int board_take(struct board *s, const struct contents *contents, struct error *e
 	s->contents = contents;
 	s->unheld = 0;
 	slots_begin(&s->slots);
+	/* What is there is taken first, so that nothing of it makes room for the rest. */
+	for (size_t i = 0; i < contents->chunks; i++)
+		s->pictures[BANK_BEFORE].at[i] = slots_find(&s->slots, identity_of(contents, i));
 	for (size_t i = 0; result == CUDA_SUCCESS && i < contents->chunks; i++) {
 		s->live[i] = byteset_address(&shape, i);
 		if (address_is_stand_in(s->live[i]))

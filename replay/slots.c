@@ -87,6 +87,7 @@ static bool add_block(struct slots *s)
 	    free_bytes < all_bytes / 8 + bytes ||
 	    s->driver->cuMemAlloc_v2(&block, bytes) != CUDA_SUCCESS)
 		return false;
+	s->plenty = all_bytes / 4 / CHUNK_BYTES;
 	s->blocks[s->block_count++] = block;
 	s->hand = s->count;
 	for (size_t i = 0; i < slots; i++) {
@@ -115,22 +116,29 @@ static bool never_used(const struct slots *s)
 	return s->hand < s->count && !s->items[s->hand].turn;
 }
 
-CUdeviceptr slots_take(struct slots *s, struct hash128 identity)
+/* A slot that no launch ever used, for which there must be memory. */
+static size_t take_fresh(struct slots *s)
 {
 	size_t i = SIZE_MAX;
 
-	if (s->count && !s->bucket_count)
-		return 0;
-	/* Fresh memory before what a later launch may want again. */
 	if (never_used(s) || (!s->full && add_block(s)))
 		i = s->hand++;
 	else
 		s->full = true;
 	if (s->hand >= s->count)
 		s->hand = 0;
+	return i;
+}
+
+CUdeviceptr slots_take(struct slots *s, struct hash128 identity)
+{
+	/* Up to a quarter of the device what a later launch may want again is kept. */
+	bool plenty = s->count >= s->plenty && !never_used(s);
+	size_t i = plenty ? find_unused(s) : take_fresh(s);
+
 	if (i == SIZE_MAX)
-		i = find_unused(s);
-	if (i == SIZE_MAX)
+		i = plenty ? take_fresh(s) : find_unused(s);
+	if (i == SIZE_MAX || !s->bucket_count)
 		return 0;
 	if (!hash_is_zero(s->items[i].identity))
 		unlink_slot(s, i);

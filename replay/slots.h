@@ -27,6 +27,7 @@ struct slots {
 	uint32_t *buckets; /* first slot, plus one */
 	size_t bucket_count;
 	size_t hand;   /* where to look for a slot that is not used */
+	size_t plenty; /* slots from which on those of earlier launches are used again first */
 	uint64_t turn; /* of the present launch */
 	bool full;     /* no room for further blocks beside the present launch */
 };
@@ -39,8 +40,8 @@ CUdeviceptr slots_find(struct slots *s, struct hash128 identity);
 
 /*
  * A slot for the present launch, to be filled by the caller: of device memory of which an eighth
- * stays free, or one that earlier launches left. Zero identity: never to be found. 0: there is no
- * room.
+ * stays free, or one that earlier launches left; that first once slots hold a quarter of it. Zero
+ * identity: never to be found. 0: there is no room.
  */
 CUdeviceptr slots_take(struct slots *s, struct hash128 identity);
 
