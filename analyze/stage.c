@@ -92,6 +92,17 @@ static char *crossing_part(const char *what, uint32_t bucket, const char *eviden
 			   text_or(evidence, "bitwise equal"));
 }
 
+/* "; A's PTX by A's ptxas gives A's machine code in 0 of 3 images: …"; "" where all are the same.
+ */
+static char *rebuilt_part(const char *side, uint32_t same, uint32_t images)
+{
+	if (!images || same == images)
+		return strdup("");
+	return text_format("; %s's PTX by %s's ptxas gives %s's machine code in %u of %u images "
+			   "only: it ran with other options, so this says less",
+			   side, side, side, same, images);
+}
+
 static int tell_crossing(struct stage *s, const struct record_stage *r)
 {
 	static const char *const words[] = {
@@ -106,11 +117,14 @@ static int tell_crossing(struct stage *s, const struct record_stage *r)
 	_cleanup_free_ char *before =
 		crossing_part("B's PTX by A's ptxas", r->before_bucket, r->before_evidence);
 
-	if (!ptxas || !before)
+	_cleanup_free_ char *a = rebuilt_part("A", r->a_same, r->a_images);
+	_cleanup_free_ char *b = rebuilt_part("B", r->b_same, r->b_images);
+
+	if (!ptxas || !before || !a || !b)
 		return -ENOMEM;
 	s->kind = judge_crossing(r);
 	s->crossed = s->kind != STAGE_OPEN;
-	s->text = text_format("%s: against A, %s, %s", words[s->kind], ptxas, before);
+	s->text = text_format("%s: against A, %s, %s%s%s", words[s->kind], ptxas, before, a, b);
 	return s->text ? 0 : -ENOMEM;
 }
 

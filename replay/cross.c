@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/base.h"
+#include "replay/made.h"
 #include "replay/reassemble.h"
 #include "replay/source.h"
 #include "replay/workspace.h"
@@ -50,6 +51,72 @@ static int assemble(const struct cross *c, const char *path, const char *folder,
 	}
 	source_free(from);
 	source_free(base);
+	return rc;
+}
+
+/* Machine code of the image made from member m, in the made bundle's suite; zero: none. */
+static struct hash128 made_code(const struct source *made, const struct suite_member *m)
+{
+	const struct suite *s = made->suite;
+	struct hash128 id, none = {0};
+
+	if (!made_successor(made->bundles[0], m->image->id, &id))
+		return none;
+	for (size_t i = 0; i < s->family_count; i++)
+		for (size_t k = 0; k < s->families[i].config_count; k++) {
+			const struct suite_config *c = &s->families[i].configs[k];
+
+			for (size_t n = 0; n < c->member_count; n++)
+				if (hash_equal(c->members[n].image->id, id) &&
+				    !strcmp(c->members[n].entry, m->entry))
+					return c->members[n].code_hash;
+		}
+	return none;
+}
+
+static void count_same(const struct source *from, const struct source *made, uint32_t *same,
+		       uint32_t *images)
+{
+	const struct suite *s = from->suite;
+
+	for (size_t i = 0; i < s->family_count; i++)
+		for (size_t k = 0; k < s->families[i].config_count; k++) {
+			const struct suite_config *c = &s->families[i].configs[k];
+
+			for (size_t n = 0; n < c->member_count; n++) {
+				struct hash128 code = made_code(made, &c->members[n]);
+
+				*images += !hash_is_zero(code);
+				*same += !hash_is_zero(code) &&
+					 hash_equal(code, c->members[n].code_hash);
+			}
+		}
+}
+
+int cross_rebuild(const struct cross *c, uint32_t *same, uint32_t *images, struct error *err)
+{
+	struct source *base = NULL, *from = NULL, *made = NULL;
+	_cleanup_free_ char *path = NULL;
+	const char *file;
+	char *folder;
+	int rc = workspace_make(&folder, err);
+
+	*same = *images = 0;
+	if (rc)
+		return rc;
+	file = path = text_format("%s/rebuilt.klab", folder);
+	rc = path ? assemble(c, path, folder, err)
+		  : error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for %s", c->ptxas);
+	if (!rc)
+		rc = source_open(&made, c->ptxas, &file, 1, err);
+	if (!rc)
+		rc = open_sources(c, &base, &from, err);
+	if (!rc)
+		count_same(from ? from : base, made, same, images);
+	source_free(made);
+	source_free(from);
+	source_free(base);
+	workspace_remove(folder);
 	return rc;
 }
 

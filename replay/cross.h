@@ -21,4 +21,11 @@ struct cross {
  */
 int cross_replay(const struct cross *c, struct replay_summary *summary, struct error *err);
 
+/*
+ * Assembles the PTX of side `from` by `ptxas`, its own one, and compares machine code with what the
+ * side has: *same of *images are equal. Where they are not, options of ptxas were others than a
+ * recording tells, and crossing says less. 0 or -errno with err.
+ */
+int cross_rebuild(const struct cross *c, uint32_t *same, uint32_t *images, struct error *err);
+
 #endif

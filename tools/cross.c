@@ -20,6 +20,7 @@ struct direction {
 	char *result;          /* file; removed at the end */
 	struct analysis *told; /* NULL: it was not run */
 	char why[300];         /* why not */
+	uint32_t same, images; /* own PTX by own ptxas: machine code as before */
 };
 
 struct crossing {
@@ -28,8 +29,9 @@ struct crossing {
 	const struct replay_options *replay;
 	const struct analysis *a;
 	const char *ptxas[SIDE_COUNT];
-	char missing[SIDE_COUNT][256];   /* why ptxas[side] is NULL */
-	struct direction by[SIDE_COUNT]; /* [SIDE_A]: A's PTX by B's ptxas */
+	char missing[SIDE_COUNT][256];                 /* why ptxas[side] is NULL */
+	uint32_t same[SIDE_COUNT], images[SIDE_COUNT]; /* own PTX by own ptxas */
+	struct direction by[SIDE_COUNT];               /* [SIDE_A]: A's PTX by B's ptxas */
 };
 
 int cross_check(const struct verb *verb, const struct cross_options *c)
@@ -198,6 +200,18 @@ static uint32_t told_of(const struct direction *d, const struct family_verdict *
 	return 0;
 }
 
+/* Whether a side's own PTX and ptxas give its machine code again; without it nothing is claimed. */
+static void rebuild(struct crossing *x, enum side side, const char *family)
+{
+	struct cross c = {
+		.options = x->replay, .family = family, .from = side, .ptxas = x->ptxas[side]};
+	struct error err;
+
+	if (c.ptxas && cross_rebuild(&c, &x->same[side], &x->images[side], &err))
+		log_warning("%s: PTX of %s by its own ptxas: %s", x->verb->name, side_name(side),
+			    err.message);
+}
+
 static int put_stages(const struct crossing *x, struct error *err)
 {
 	struct bundle_writer *w;
@@ -209,6 +223,10 @@ static int put_stages(const struct crossing *x, struct error *err)
 		struct record_stage s = {.family = f->record->key,
 					 .a_ptxas = x->ptxas[SIDE_A],
 					 .b_ptxas = x->ptxas[SIDE_B],
+					 .a_images = x->images[SIDE_A],
+					 .a_same = x->same[SIDE_A],
+					 .b_images = x->images[SIDE_B],
+					 .b_same = x->same[SIDE_B],
 					 .ptxas_evidence = ptxas,
 					 .before_evidence = before};
 
@@ -245,6 +263,8 @@ static int cross(struct crossing *x)
 		find_ptxas(x, s);
 	for (uint32_t s = 0; !status && s < SIDE_COUNT; s++)
 		status = run_direction(x, (enum side)s, family, launches, count);
+	for (uint32_t s = 0; !status && s < SIDE_COUNT; s++)
+		rebuild(x, (enum side)s, family);
 	if (status || !put_stages(x, &err))
 		return status;
 	log_error("%s: %s", x->verb->name, err.message);

@@ -396,14 +396,18 @@ const char *trial_status_name(uint32_t v);
 
 /* What crossing the sides' compiler stages told of a family: A's PTX through B's ptxas, and so on.
  */
-#define RECORD_STAGE(F, A)                                                            \
-	F(1, HASH, family, "FAMILY.key")                                              \
-	F(2, STR, a_ptxas, "program that assembled B's PTX")                          \
-	F(3, STR, b_ptxas, "program that assembled A's PTX")                          \
-	F(4, U32, ptxas_bucket, "A's PTX by B's ptxas against A; 0: not tested")      \
-	F(5, STR, ptxas_evidence, "rule and figures of it, or why it was not tested") \
-	F(6, U32, before_bucket, "B's PTX by A's ptxas against A; 0: not tested")     \
-	F(7, STR, before_evidence, "rule and figures of it, or why it was not tested")
+#define RECORD_STAGE(F, A)                                                                       \
+	F(1, HASH, family, "FAMILY.key")                                                         \
+	F(2, STR, a_ptxas, "program that assembled B's PTX")                                     \
+	F(3, STR, b_ptxas, "program that assembled A's PTX")                                     \
+	F(4, U32, ptxas_bucket, "A's PTX by B's ptxas against A; 0: not tested")                 \
+	F(5, STR, ptxas_evidence, "rule and figures of it, or why it was not tested")            \
+	F(6, U32, before_bucket, "B's PTX by A's ptxas against A; 0: not tested")                \
+	F(7, STR, before_evidence, "rule and figures of it, or why it was not tested")           \
+	F(8, U32, a_images, "images whose A's PTX was assembled by A's ptxas too; 0: not tried") \
+	F(9, U32, a_same, "of which the machine code is A's")                                    \
+	F(10, U32, b_images, "images whose B's PTX was assembled by B's ptxas too")              \
+	F(11, U32, b_same, "of which the machine code is B's")
 
 /* How often the recorded run launched a config in a shape class, whether recorded or not. */
 #define RECORD_USE(F, A)                                                              \

@@ -82,6 +82,10 @@ with tempfile.TemporaryDirectory(prefix="kernelab-cross-") as tmp:
         told, _ = stage(a, b, name, "--cross", "--a-ptxas", x, "--b-ptxas", y)
         tool.expect(told["kind"] == kind and told["crossed"] and words in told["text"],
                     f"{name}: {told}")
+        # A ptxas that gives back its own side's cubin for its own PTX did what it did then.
+        for side, own in (("A", x == right), ("B", y == wrong)):
+            tool.expect((f"{side}'s PTX by {side}'s ptxas gives {side}'s machine code in 0 of 1 images"
+                         in told["text"]) == (not own), f"{name}: {told}")
     # The programs that the runs themselves were told to use.
     for folder, path, options in (("a2", right, []), ("b2", wrong, ["--no-data"])):
         os.environ["TRITON_PTXAS_PATH"] = path
