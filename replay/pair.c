@@ -144,12 +144,13 @@ static int use_winner(struct pair *p, const struct suite *base, const struct sui
 				   "of A's images has");
 		return p->reason ? 0 : -ENOMEM;
 	}
-	if (f)
+	/* a SPLIT_K leaves no block shape: without a launch the constexprs must be known */
+	if (f && (p->b->launch_count || p->b->note))
 		m = stand_in_find(f, p->b->launch_count ? NULL : p->config->options, &p->on);
 	if (!m) {
 		p->reason = strdup(!f ? "only B has it: nothing recorded to run it on"
-				      : "only B has it, without a launch, and no recorded config "
-					"has its block shapes: grid unknown");
+				      : "only B has it, without a launch or its constexprs, or no "
+					"recorded config has its block shapes: grid unknown");
 		return p->reason ? 0 : -ENOMEM;
 	}
 	struct pair recorded = {.family = f, .config = p->on, .base = m};

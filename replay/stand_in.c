@@ -7,7 +7,18 @@
 #include "lib/base.h"
 #include "replay/bind.h"
 
-/* The next word without '=': a block shape. Moves *text behind it; NULL: none is left. */
+/* num_warps and the like decide nothing about a grid; a constexpr (BLOCK=64, SPLIT_K=2) may. */
+static bool is_launch_option(const char *word)
+{
+	static const char *const names[] = {"num_warps=", "num_stages=", "num_ctas=", "maxnreg="};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(names); i++)
+		if (!strncmp(word, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+/* The next word about the grid. Moves *text behind it; NULL: none is left. */
 static const char *next_shape(const char **text, size_t *size)
 {
 	for (;;) {
@@ -17,7 +28,7 @@ static const char *next_shape(const char **text, size_t *size)
 		*text = word + *size;
 		if (!*size)
 			return NULL;
-		if (!memchr(word, '=', *size))
+		if (!is_launch_option(word))
 			return word;
 	}
 }

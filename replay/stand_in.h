@@ -10,13 +10,14 @@
 
 /*
  * The recorded member of the family that was launched most, an autotuner's winner, with its config.
- * With `shapes` (text of options as suite_config has it) only configs with the same block shapes:
- * their grids are equal too, whatever num_warps and num_stages are. NULL: there is none.
+ * With `shapes` (text of options as suite_config has it) only configs with the same block shapes
+ * and noted constexprs: their grids are equal too, whatever num_warps and num_stages are. NULL:
+ * there is none.
  */
 const struct suite_member *stand_in_find(const struct suite_family *f, const char *shapes,
 					 const struct suite_config **config);
 
-/* Block shapes of both options texts are equal and whole (not cut by "…"). */
+/* Block shapes and constexprs of both options texts are equal and whole (not cut by "…"). */
 bool stand_in_same_shapes(const char *x, const char *y);
 
 /*

@@ -318,6 +318,7 @@ static void never_launched_configs_need_a_grid(void **state)
 /* The most launched config; where B did not launch its own, one with its shapes. */
 static void configs_of_b_run_on_the_winner(void **state)
 {
+	static const struct note note;
 	static struct small a, b;
 	struct suite_member *winner;
 	struct pairs p;
@@ -341,7 +342,15 @@ static void configs_of_b_run_on_the_winner(void **state)
 	pairs_free(&p);
 	b.members[0][0].launch_count = 0;
 	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite, NULL), 0);
+	assert_non_null(strstr(p.items[2].reason, "grid unknown")); /* SPLIT_K may be another */
+	pairs_free(&p);
+	b.members[0][0].note = &note;
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite, NULL), 0);
 	assert_ptr_equal(p.items[2].a, &a.members[0][0]);
+	pairs_free(&p);
+	b.configs[0].options = "num_warps=8 32x32 SPLIT_K=2";
+	assert_int_equal(pairs_build(&p, &a.suite, &a.suite, &b.suite, NULL), 0);
+	assert_non_null(strstr(p.items[2].reason, "grid unknown"));
 	pairs_free(&p);
 }
 
