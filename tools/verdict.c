@@ -45,8 +45,14 @@ static int file_open(const struct verb *verb, struct verdict_file *f, const char
 		log_error("%s: %s: %s", verb->name, path, strerror(EISDIR));
 		return 2;
 	}
-	f->temporary = text_format("%s.%ld.tmp", path, (long)getpid());
-	f->stream = f->temporary ? fopen(f->temporary, "wx") : NULL;
+	/* A device or a pipe is written to, never replaced: rename would put a file at /dev/null.
+	 */
+	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
+		f->stream = fopen(path, "we");
+	} else {
+		f->temporary = text_format("%s.%ld.tmp", path, (long)getpid());
+		f->stream = f->temporary ? fopen(f->temporary, "wx") : NULL;
+	}
 	if (f->stream)
 		return 0;
 	log_error("%s: %s: %s", verb->name, path, strerror(errno));
@@ -62,7 +68,8 @@ static int file_finish(const struct verb *verb, struct verdict_file *f, int erro
 	if (f->stream == stdout)
 		bad |= fflush(stdout) != 0;
 	else
-		bad |= fclose(f->stream) != 0 || rename(f->temporary, f->path) != 0;
+		bad |= fclose(f->stream) != 0 ||
+		       (f->temporary && rename(f->temporary, f->path) != 0);
 	if (bad)
 		log_error("%s: cannot write %s: %s", verb->name,
 			  is_stdout(f->path) ? "standard output" : f->path,
@@ -86,7 +93,8 @@ void verdict_abandon(struct verdict_options *v)
 
 		if (f->stream && f->stream != stdout) {
 			fclose(f->stream);
-			unlink(f->temporary);
+			if (f->temporary)
+				unlink(f->temporary);
 		}
 		free(steal_pointer(f->temporary));
 		f->stream = NULL;

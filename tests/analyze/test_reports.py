@@ -7,9 +7,11 @@ import json
 import os
 import pty
 import re
+import stat
 import subprocess
 import sys
 import tempfile
+import threading
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -142,6 +144,19 @@ def check_files():
     expect(analyze("gpu.klab", "--markdown", "-").stdout.startswith("## kernelab: 7 suspicious"),
            "Markdown on standard output")
     expect(not [n for n in os.listdir(".") if n.endswith(".tmp")], "temporary files are left")
+
+
+def check_pipe():
+    """What is no regular file is written to, not replaced: else root would lose /dev/null."""
+    os.mkfifo("pipe")
+    got = []
+    reader = threading.Thread(target=lambda: got.append(open("pipe", encoding="utf-8").read()), daemon=True)
+    reader.start()
+    done = analyze("gpu.klab", "--json", "pipe")
+    reader.join(10)
+    expect(stat.S_ISFIFO(os.stat("pipe").st_mode), "a pipe was replaced by a file")
+    expect(got and json.loads(got[0])["schema"].startswith("kernelab-verdict"), f"through a pipe: {done.stderr}")
+    os.unlink("pipe")
 
 
 def check_explain():
@@ -343,7 +358,7 @@ def check_bad_input():
 with tempfile.TemporaryDirectory(prefix="kernelab-reports-") as temporary:
     subprocess.run([make_results, temporary], check=True)
     os.chdir(temporary)
-    for check in (check_table, check_colour, check_json, check_files, check_explain, check_shape, check_policy,
+    for check in (check_table, check_colour, check_json, check_files, check_pipe, check_explain, check_shape, check_policy,
                   check_baseline, check_since, check_status,
                   check_bad_input):
         check()
