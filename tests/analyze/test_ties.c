@@ -16,7 +16,7 @@
 #include "tests/analyze/maker.h"
 #include "tests/lib/scratch.h"
 
-#define SEEDS   6
+#define SEEDS   3
 #define RUNS    4
 #define ROWS    2048
 #define COLUMNS 48
