@@ -103,7 +103,10 @@ static int note_device(struct crew *w, struct post *p, struct error *err)
 	return 0;
 }
 
-/* READY. Ranges that another library took by chance are often free in the next process. */
+/*
+ * READY. Ranges that something took by chance may be free in the next process, though a fork keeps
+ * its parent's layout of addresses: a replay that is started again has another one.
+ */
 static int ready(struct crew *w, struct post *p, struct error *err)
 {
 	uint64_t refused;
@@ -120,7 +123,8 @@ static int ready(struct crew *w, struct post *p, struct error *err)
 	if (refused)
 		progress_note(w->progress,
 			      "%llu recorded address ranges are taken in %d "
-			      "processes: launches that need them cannot be restored",
+			      "processes: launches that need them cannot be restored; start the "
+			      "replay again, another process may find them free",
 			      (unsigned long long)refused, ADDRESS_ATTEMPTS);
 	return note_device(w, p, err);
 }

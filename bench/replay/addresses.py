@@ -2,8 +2,8 @@
 """How often recorded addresses can be restored: fresh replaying processes, for each allocator of PyTorch.
 
 usage: addresses.py BUILD_DIR [--processes N] [--parallel N] [--device soft|gpu]
-    Records tests/gpu/train.py user under each allocator (on the software device: bench/launches), and replays it,
-    once a side, in N processes (default 200, shared among the allocators), some at a time. Markdown table.
+    Records tests/gpu/train.py user under each allocator (on the software device: bench/launches), and replays it
+    in N processes (default 200, shared among the allocators), some at a time. Markdown table.
 """
 import argparse
 import concurrent.futures
@@ -42,7 +42,7 @@ def replay(o, folder, bundle, number):
     """(ranges refused in the end, workers started anew, launches not restored) of one process."""
     result = f"{folder}/{number}.klab"
     done = subprocess.run([o.kernelab, "replay", bundle, "--b", "recorded", "--device", o.device, "--trials", "none",
-                           "--repeats", "1", "-o", result], capture_output=True, text=True)
+                           "-o", result], capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{bundle}: {done.stdout}{done.stderr}")
     os.unlink(result)
