@@ -41,6 +41,12 @@ int cross_check(const struct verb *verb, const struct cross_options *c)
 		return 2;
 	}
 	for (uint32_t s = 0; s < SIDE_COUNT; s++)
+		if (c->ptxas[s] && !strchr(c->ptxas[s], '/')) {
+			log_error("%s: --%c-ptxas %s: a path with a / in it is wanted", verb->name,
+				  s == SIDE_A ? 'a' : 'b', c->ptxas[s]);
+			return 2;
+		}
+	for (uint32_t s = 0; s < SIDE_COUNT; s++)
 		if (c->ptxas[s] && access(c->ptxas[s], X_OK)) {
 			log_error("%s: --%c-ptxas %s: %s", verb->name, s == SIDE_A ? 'a' : 'b',
 				  c->ptxas[s], strerror(errno));

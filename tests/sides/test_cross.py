@@ -103,6 +103,8 @@ with tempfile.TemporaryDirectory(prefix="kernelab-cross-") as tmp:
         tool.expect("crossing stages" not in done.stderr or name == "refused", done.stderr)
     told, _ = stage(a, b, "bad", "--a-ptxas", f"{tmp}/none", status=2)
     tool.expect("--a-ptxas" in told and "none" in told, told)
+    told, _ = stage(a, b, "bad", "--a-ptxas", "ptxas", status=2)
+    tool.expect("--a-ptxas ptxas" in told and "/" in told, told)
     told, _ = stage(a, b, "bad", "--cross", "--no-cross", status=2)
     tool.expect("--no-cross" in told, told)
 tool.finish()
