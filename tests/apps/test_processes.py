@@ -4,7 +4,6 @@ import glob
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 
@@ -12,10 +11,9 @@ import whole_tool
 
 if len(sys.argv) != 2:
     sys.exit("usage: test_processes.py BUILD_DIR")
-shim = os.path.join(sys.argv[1], "shim/libkernelab-shim.so")
-if "__asan" in subprocess.run(["nm", "-D", shim], capture_output=True, text=True).stdout:
-    sys.exit(77)  # an instrumented shim cannot be loaded into sh
 tool = whole_tool.Tool(sys.argv[1])
+if tool.instrumented():
+    sys.exit(77)  # an instrumented shim cannot be loaded into sh
 A = os.path.join(whole_tool.DATA, "a")
 # Launches of a step, and of the sweeps in front of the first (see test_end_to_end.py).
 STEP, SWEEPS, RECORDED = 6 + 4 + 4 + 2 + 11, 6 * 3 * 3, 18 + 4 + 2 + 2 + 11

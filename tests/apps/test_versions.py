@@ -6,7 +6,6 @@ test_versions.py BUILD_DIR FOLDER
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 
@@ -14,8 +13,7 @@ import _ctypes
 import whole_tool
 
 tool = whole_tool.Tool(sys.argv[1])
-if "__asan" in subprocess.run(["nm", "-D", os.path.join(sys.argv[1], "shim/libkernelab-shim.so")], capture_output=True,
-                              text=True).stdout:
+if tool.instrumented():
     sys.exit(77)  # an instrumented shim cannot be loaded into Python
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 PROGRAM = """

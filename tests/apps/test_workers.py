@@ -6,15 +6,13 @@ Two bundles: the program's, whose counts are exact although it forked while laun
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 
 import whole_tool
 
 tool = whole_tool.Tool(sys.argv[1])
-if "__asan" in subprocess.run(["nm", "-D", os.path.join(sys.argv[1], "shim/libkernelab-shim.so")], capture_output=True,
-                              text=True).stdout:
+if tool.instrumented():
     sys.exit(77)  # an instrumented shim cannot be loaded into Python
 program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "workers_program.py")
 with tempfile.TemporaryDirectory() as top:

@@ -15,6 +15,10 @@ here = os.path.dirname(os.path.abspath(__file__))
 if device == "gpu" and not os.path.exists("/dev/nvidiactl"):
     print("no GPU here")
     sys.exit(77)
+shim = os.path.join(os.path.dirname(kernelab), "..", "shim", "libkernelab-shim.so")
+if "__asan" in subprocess.run(["nm", "-D", shim], capture_output=True, text=True, check=True).stdout:
+    print("an instrumented shim cannot be loaded into Python")
+    sys.exit(77)
 kernels = ["tlx_ws", "tlx_cp"] + (["tlx_dot"] if device == "gpu" else [])
 wanted = "tlx_ws 999000.0 500500.0\ntlx_cp 499500.0\n" + ("tlx_dot 0.0 23.9375\n" if device == "gpu" else "")
 problems = []
