@@ -22,7 +22,7 @@ struct stores {
 /*
  * Reads one entry of PTX text. The answer is an upper bound: strides and offsets count like
  * pointers, and the caller keeps those parameters that are pointers. It chooses what to try; what
- * a launch writes is then measured (trial.c). -ENOENT no such entry, -EINVAL unreadable, -E2BIG
+ * a launch writes is then measured (written.c). -ENOENT no such entry, -EINVAL unreadable, -E2BIG
  * more than STORES_MAX_PARAMS parameters.
  */
 int stores_find(struct stores *out, const char *ptx, size_t size, const char *entry,
