@@ -15,6 +15,12 @@
 #include "analyze/timing.h"
 #include "lib/base.h"
 
+/* A run of A, and its runs on the same inputs moved by a small step. */
+struct vicinity {
+	const struct record_trial *plain, *const *moved;
+	uint32_t moved_count;
+};
+
 /* One output under judgement. */
 struct job {
 	const struct result *result;
@@ -28,6 +34,7 @@ struct job {
 	struct duo *duos;
 	size_t duo_count;
 	struct noise_input input; /* moved_count 0: rules 5 to 8 have no ground */
+	struct vicinity around;   /* of the pairs under comparison */
 	struct noise noise;
 	struct noise_pair *figures; /* a duo each */
 };
@@ -36,9 +43,9 @@ enum purpose {
 	PURPOSE_PLAIN,
 	PURPOSE_POISON,
 	PURPOSE_MOVED,
+	PURPOSE_SCALED,
 	PURPOSE_CHAIN,
-	PURPOSE_EXACT,
-	PURPOSE_SCALED
+	PURPOSE_EXACT
 };
 
 /* A pair of trials to be compared. */
@@ -52,22 +59,17 @@ static const struct record_content *content_of(const struct record_trial *t, siz
 	return &t->contents.items[extent];
 }
 
-static bool repeats_equal(const struct trials *t, uint32_t side, size_t extent)
+static bool all_equal(const struct record_trial *const *t, uint32_t count, size_t extent)
 {
-	for (uint32_t i = 1; i < t->repeat_count[side]; i++)
-		if (!contents_equal(content_of(t->repeats[side][0], extent),
-				    content_of(t->repeats[side][i], extent)))
+	for (uint32_t i = 1; i < count; i++)
+		if (!contents_equal(content_of(t[0], extent), content_of(t[i], extent)))
 			return false;
 	return true;
 }
 
 static bool poisons_equal(const struct trials *t, uint32_t side, size_t extent)
 {
-	for (uint32_t i = 1; i < t->poison_count; i++)
-		if (!contents_equal(content_of(t->poisons[side][0], extent),
-				    content_of(t->poisons[side][i], extent)))
-			return false;
-	return true;
+	return all_equal(t->poisons[side], t->poison_count, extent);
 }
 
 /* Different results among repeats of one side, compared with the first only: at least 2. */
@@ -172,21 +174,21 @@ static int judge_ties(const struct job *j, const struct duo *d, const struct out
 		      const struct metrics *m, struct chain *chain, struct outcome *o,
 		      struct error *err)
 {
-	const struct trials *t = j->trials;
+	const struct vicinity *n = &j->around;
 	const struct record_content *moved[NOISE_MOVED];
 	struct ties_input in = {.bundle = j->result->bundle,
 				.extent = v->extent,
 				.dtype = v->dtype,
-				.plain = content_of(t->repeats[SIDE_A][0], j->extent),
+				.plain = content_of(n->plain, j->extent),
 				.moved = moved};
 	struct ties ties;
 	int e;
 
-	if (t->moved_count < 2 || !(t->moved[SIDE_A][0]->step > 0) || d->purpose > PURPOSE_MOVED)
+	if (n->moved_count < 2 || !(n->moved[0]->step > 0) || d->purpose > PURPOSE_SCALED)
 		return 0;
-	in.h = t->moved[SIDE_A][0]->step;
-	for (; in.moved_count < t->moved_count && in.moved_count < NOISE_MOVED; in.moved_count++)
-		moved[in.moved_count] = content_of(t->moved[SIDE_A][in.moved_count], j->extent);
+	in.h = n->moved[0]->step;
+	for (; in.moved_count < n->moved_count && in.moved_count < NOISE_MOVED; in.moved_count++)
+		moved[in.moved_count] = content_of(n->moved[in.moved_count], j->extent);
 	e = ties_measure(&in, content_of(d->a, j->extent), content_of(d->b, j->extent), &ties, err);
 	if (!e)
 		ties_judge(&ties, m, chain, o);
@@ -250,8 +252,21 @@ static void add_duo(struct job *j, const struct record_trial *a, const struct re
 	j->duos[j->duo_count++] = (struct duo){a, b, purpose};
 }
 
-/* Repeats of B against A's first; the others by index, poisoned ones where they differ from the
- * repeats. */
+/* The pair of repeats, seen again. */
+static bool as_repeats(const struct job *j, const struct record_trial *a,
+		       const struct record_trial *b)
+{
+	const struct trials *t = j->trials;
+
+	return t->repeat_count[SIDE_B] &&
+	       contents_equal(content_of(a, j->extent),
+			      content_of(t->repeats[SIDE_A][0], j->extent)) &&
+	       contents_equal(content_of(b, j->extent),
+			      content_of(t->repeats[SIDE_B][0], j->extent));
+}
+
+/* Repeats of B against A's first; the others by index, those that are poisoned or launched in a row
+ * where they differ from the repeats. */
 static void list_duos(struct job *j, bool poison)
 {
 	const struct trials *t = j->trials;
@@ -263,17 +278,12 @@ static void list_duos(struct job *j, bool poison)
 	for (uint32_t i = 0; poison && i < t->poison_count; i++) {
 		const struct record_trial *a = t->poisons[SIDE_A][i], *b = t->poisons[SIDE_B][i];
 
-		if (t->repeat_count[SIDE_B] &&
-		    contents_equal(content_of(a, j->extent),
-				   content_of(t->repeats[SIDE_A][0], j->extent)) &&
-		    contents_equal(content_of(b, j->extent),
-				   content_of(t->repeats[SIDE_B][0], j->extent)))
-			continue;
-		add_duo(j, a, b, PURPOSE_POISON);
+		if (!as_repeats(j, a, b))
+			add_duo(j, a, b, PURPOSE_POISON);
 	}
 	for (uint32_t i = 0; i < t->moved_count; i++)
 		add_duo(j, t->moved[SIDE_A][i], t->moved[SIDE_B][i], PURPOSE_MOVED);
-	if (t->chain[SIDE_A])
+	if (t->chain[SIDE_A] && !as_repeats(j, t->chain[SIDE_A], t->chain[SIDE_B]))
 		add_duo(j, t->chain[SIDE_A], t->chain[SIDE_B], PURPOSE_CHAIN);
 }
 
@@ -472,6 +482,7 @@ static int compare_scaled(struct job *j, struct output_verdict *v, struct error 
 		j->duo_count = 0;
 		add_duo(j, a, t->scaled[SIDE_B][i], PURPOSE_SCALED);
 		gather_noise(j, v, a, moved, count);
+		j->around = (struct vicinity){a, moved, count};
 		e = measure_noise(j, err);
 		if (!e)
 			e = compare_pair(j, 0, v, err);
@@ -487,6 +498,7 @@ static int compare_trials(struct job *j, bool poison, struct output_verdict *v, 
 	int e;
 
 	list_duos(j, poison);
+	j->around = (struct vicinity){t->repeats[SIDE_A][0], t->moved[SIDE_A], t->moved_count};
 	gather_recorded(j, v);
 	note_missing(j, &v->chain);
 	e = measure_noise(j, err);
@@ -603,7 +615,8 @@ static void judge_trials(const struct job *j, bool poison, struct output_verdict
 static int output_decide(struct job *j, struct output_verdict *v, struct error *err)
 {
 	const struct trials *t = j->trials;
-	bool poison, a_deterministic = repeats_equal(t, SIDE_A, j->extent);
+	bool poison,
+		a_deterministic = all_equal(t->repeats[SIDE_A], t->repeat_count[SIDE_A], j->extent);
 	int e;
 
 	j->a_count = 0;
@@ -612,10 +625,9 @@ static int output_decide(struct job *j, struct output_verdict *v, struct error *
 	/* A's poisoned results differ: the memory is read too, the pair says nothing here. */
 	poison = !a_deterministic || poisons_equal(t, SIDE_A, j->extent);
 	e = compare_trials(j, poison, v, err);
-	if (e)
-		return e;
-	judge_trials(j, poison, v);
-	return 0;
+	if (!e)
+		judge_trials(j, poison, v);
+	return e;
 }
 
 static void output_damaged(struct case_verdict *v, struct output_verdict *o,

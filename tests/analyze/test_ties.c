@@ -130,20 +130,50 @@ static void move(const float *x, float *y, double h, uint64_t seed)
 	}
 }
 
+/* What B does. */
+struct variant {
+	enum change change;
+	double noise;
+};
+
 static void trial(struct maker *m, uint32_t side, uint32_t kind, uint32_t index, double h,
 		  const void *data)
 {
 	struct record_trial t = {.side = side,
 				 .kind = kind,
 				 .index = index,
-				 .step = kind == TRIAL_PERTURBED ? h : 0};
+				 .step = h,
+				 .scale = kind == TRIAL_SCALED ? 0.5 : 0,
+				 .launches = kind == TRIAL_BACK_TO_BACK ? 4 : 0};
 
 	maker_trial_full(m, &t, &data);
 }
 
+/* The kernel on x, by A and B as they are, then on neighbours of x. */
+static void trials_around(struct maker *m, const struct setting *s, const struct variant *b,
+			  uint32_t kind, const float *x)
+{
+	_cleanup_free_ float *y = malloc(COUNT * sizeof(*y));
+	_cleanup_free_ char *out = malloc(4 * COUNT);
+	uint32_t index = 0;
+
+	assert_true(y && out);
+	for (uint32_t k = kind == TRIAL_PERTURBED; k <= RUNS; k++, index++) {
+		if (k)
+			move(x, y, s->h, k + 9);
+		s->kernel(k ? y : x, out, BENIGN, 0);
+		trial(m, SIDE_A, kind, index, k ? s->h : 0, out);
+		if (k && kind == TRIAL_SCALED)
+			continue;
+		s->kernel(k ? y : x, out, b->change, b->noise);
+		trial(m, SIDE_B, kind, index, k ? s->h : 0, out);
+	}
+}
+
 static struct outcome judge(const struct setting *s, enum change c, double noise, uint64_t seed)
 {
-	_cleanup_free_ float *x = malloc(COUNT * sizeof(*x)), *y = malloc(COUNT * sizeof(*y));
+	const struct variant variant = {c, noise};
+	_cleanup_free_ float *x = malloc(COUNT * sizeof(*x));
 	_cleanup_free_ char *a = malloc(4 * COUNT), *b = malloc(4 * COUNT);
 	_cleanup_free_ char *path = scratch_path("ties.klab");
 	struct analysis *analysis;
@@ -151,7 +181,7 @@ static struct outcome judge(const struct setting *s, enum change c, double noise
 	struct outcome o;
 	struct maker m;
 
-	assert_true(x && y && a && b);
+	assert_true(x && a && b);
 	random_state = seed;
 	s->fill(x);
 	s->kernel(x, a, BENIGN, 0);
@@ -160,12 +190,13 @@ static struct outcome judge(const struct setting *s, enum change c, double noise
 	maker_case(&m, maker_config(&m, maker_family(&m, "k", s->dtype), "num_warps=4"), 17,
 		   s->dtype, s->elements);
 	maker_trials(&m, a, b);
-	for (uint32_t k = 0; k < RUNS; k++) {
-		move(x, y, s->h, k + 10);
-		s->kernel(y, a, BENIGN, 0);
-		s->kernel(y, b, c, noise);
-		trial(&m, SIDE_A, TRIAL_PERTURBED, k, s->h, a);
-		trial(&m, SIDE_B, TRIAL_PERTURBED, k, s->h, b);
+	trial(&m, SIDE_A, TRIAL_BACK_TO_BACK, 0, 0, a);
+	trial(&m, SIDE_B, TRIAL_BACK_TO_BACK, 0, 0, b);
+	trials_around(&m, s, &variant, TRIAL_PERTURBED, x);
+	if (s->kernel == quantise) {
+		for (size_t i = 0; i < COUNT; i++)
+			x[i] /= 2;
+		trials_around(&m, s, &variant, TRIAL_SCALED, x);
 	}
 	maker_end(&m);
 	if (analysis_run(&analysis, &path, 1, NULL, NULL, &err))
