@@ -114,7 +114,9 @@ static int put_head(FILE *out, const struct analysis *a)
 		fputs("</strong>", out);
 	for (size_t i = 0; !e && i < a->result_count; i++) {
 		fputs("<dt>Result<dd>", out);
-		e = html_text(out, a->results[i]->path);
+		e = html_text(out, a->results_temporary
+					   ? "not kept (kernelab diff -o FILE keeps it)"
+					   : a->results[i]->path);
 	}
 	fputs("</dl>\n", out);
 	if (!e)

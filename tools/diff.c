@@ -76,8 +76,10 @@ static int report(const struct verb *verb, const struct replay_options *o,
 	}
 	if (!status && added)
 		status = verdict_analyze(verb, v, &result, 1, &a);
-	if (!status)
+	if (!status) {
+		a->results_temporary = temporary.folder[0];
 		return verdict_finish(verb, v, a);
+	}
 	verdict_abandon(v);
 	return status;
 }
