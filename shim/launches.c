@@ -40,7 +40,7 @@ void launches_totals(uint64_t *seen, uint64_t *recorded)
 
 static const char *const left_reasons[LEFT_COUNT] = {
 	[LEFT_PER_CLASS] =
-		"KERNELAB_PER_CLASS launches of the class, and its samples so far, are recorded",
+		"as many of their shape class are recorded as wanted (--per-class, --sample)",
 	[LEFT_SKIPPED] = "among the first KERNELAB_SKIP_LAUNCHES of the class",
 	[LEFT_BEFORE] = "before KERNELAB_START_AFTER",
 	[LEFT_AFTER] = "after KERNELAB_STOP_AFTER",

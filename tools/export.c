@@ -82,7 +82,7 @@ int verb_export(const struct verb *verb, int argc, char **argv)
 		log_error("export: %s", err.message);
 		return 2;
 	}
-	fprintf(stderr, "kernelab: launch %" PRIu64 " in %s; run: python3 %s/repro.py\n", o.launch,
-		output, output);
+	fprintf(stderr, "kernelab: launch %" PRIu64 " in %s; run on a GPU: python3 %s/repro.py\n",
+		o.launch, output, output);
 	return 0;
 }

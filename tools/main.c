@@ -20,6 +20,10 @@ static void print_help(void)
 {
 	printf("Usage: kernelab VERB [OPTION]… [OPERAND]…\n"
 	       "Tells, kernel by kernel, what a change of compiler does to a model's numerics.\n\n"
+	       "First use (train.py under compiler A, then under compiler B):\n"
+	       "  kernelab capture -o a --fresh-cache -- python3 train.py\n"
+	       "  kernelab capture -o b --fresh-cache --no-data -- python3 train.py\n"
+	       "  kernelab diff a --b b --html verdict.html\n\n"
 	       "Verbs:\n");
 	for (const struct verb *v = verbs; v->name; v++)
 		printf("  %-10s %s\n", v->name, v->summary);
