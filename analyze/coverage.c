@@ -190,7 +190,7 @@ static const char *python_of(const struct family_verdict *f, size_t changed)
 		return ": the Python source is the same, so the compiler's frontend made other IR";
 	if (other == changed)
 		return ": the Python source itself is another";
-	return "";
+	return ": the source changed, or what Triton's frontend makes of it";
 }
 
 static int note_circumstances(struct family_verdict *f)
@@ -209,9 +209,9 @@ static int note_circumstances(struct family_verdict *f)
 	if (e)
 		return e;
 	if (changed == f->config_count && changed)
-		e = family_note(f, "source differs between A and B%s", python_of(f, changed));
+		e = family_note(f, "first IR differs between A and B%s", python_of(f, changed));
 	else if (changed)
-		e = family_note(f, "source differs between A and B in %zu of %zu configs%s",
+		e = family_note(f, "first IR differs between A and B in %zu of %zu configs%s",
 				changed, f->config_count, python_of(f, changed));
 	if (!e && nondeterministic)
 		e = family_note(f,

@@ -166,7 +166,9 @@ static void put_table(const struct terminal *t, const struct analysis *a)
 		put_row(t, a, &a->families[i]);
 	fprintf(t->out, "B: bucket (1 bitwise, 2 small, 3 suspicious); rule: docs/numerics.md; "
 			"cfgs: configs "
-			"tested/known;\nw: num_warps, s: num_stages\n");
+			"tested/known;\nw: num_warps, s: num_stages, then block sizes; figures: "
+			"greatest |d| "
+			"and ulp, share that differs\n");
 	if (analysis_provisional(a))
 		fprintf(t->out,
 			"Rules 9m and 9f: provisional limits, no noise floor in this result "

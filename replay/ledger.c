@@ -106,6 +106,24 @@ static void add_version(FILE *f, char *const *text, const char *what, const char
 	fflush(f);
 }
 
+/* Appends the versions of Triton, or of ptxas, of all images of a side. */
+static void add_compilers(FILE *f, char *const *text, const struct source *s, bool ptxas)
+{
+	for (size_t i = 0; i < s->suite->family_count; i++) {
+		const struct suite_family *family = &s->suite->families[i];
+
+		for (size_t j = 0; j < family->config_count; j++)
+			for (size_t k = 0; k < family->configs[j].member_count; k++) {
+				const struct suite_member *m = &family->configs[j].members[k];
+
+				if (ptxas)
+					add_version(f, text, "ptxas", m->image->ptxas);
+				else if (m->triton)
+					add_version(f, text, "triton", m->triton->triton_version);
+			}
+	}
+}
+
 /* "triton 3.6.0, ptxas 12.8.93, torch 2.11.0" of a side's images and run; malloc'ed; "" if they do
  * not say. */
 static char *versions_of(const struct source *s)
@@ -116,18 +134,8 @@ static char *versions_of(const struct source *s)
 
 	if (!f)
 		return NULL;
-	for (size_t i = 0; i < s->suite->family_count; i++) {
-		const struct suite_family *family = &s->suite->families[i];
-
-		for (size_t j = 0; j < family->config_count; j++)
-			for (size_t k = 0; k < family->configs[j].member_count; k++) {
-				const struct suite_member *m = &family->configs[j].members[k];
-
-				if (m->triton)
-					add_version(f, &text, "triton", m->triton->triton_version);
-				add_version(f, &text, "ptxas", m->image->ptxas);
-			}
-	}
+	add_compilers(f, &text, s, false);
+	add_compilers(f, &text, s, true);
 	for (size_t i = 0; i < s->count; i++)
 		add_version(f, &text, "torch", bundle_fact(s->bundles[i], "torch.version"));
 	if (fclose(f)) {
