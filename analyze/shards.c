@@ -12,8 +12,7 @@
 #define MAX_SHARDS  65536u
 #define TOLD_SHARDS 8u /* missing ones that are named one by one */
 
-/* "i/n" of a result; false without the fact; a fact that makes no sense is part 0 of 0. */
-static bool shard_of(const struct result *r, unsigned int *index, unsigned int *count)
+bool shards_part(const struct result *r, unsigned int *index, unsigned int *count)
 {
 	const char *text = bundle_fact(r->bundle, "replay.shard");
 	char end;
@@ -60,7 +59,7 @@ int shards_check(struct result *const *results, size_t count,
 	if (!there)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		if (!shard_of(results[i], &index, &n))
+		if (!shards_part(results[i], &index, &n))
 			continue;
 		differ |= !n || (all && n != all);
 		all = all ? all : n;

@@ -3,9 +3,13 @@
 #ifndef ANALYZE_SHARDS_H
 #define ANALYZE_SHARDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "analyze/result.h"
+
+/* "i/n" of a result; false without the fact; a fact that makes no sense is part 0 of 0. */
+bool shards_part(const struct result *r, unsigned int *index, unsigned int *count);
 
 /*
  * Calls missing(data, text) for each part that the results (fact replay.shard, "i/n") say must be

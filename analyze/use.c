@@ -9,6 +9,7 @@
 
 #include "analyze/analyze.h"
 #include "analyze/phrase.h"
+#include "analyze/shards.h"
 #include "analyze/words.h"
 #include "lib/base.h"
 
@@ -189,12 +190,15 @@ static int add_evidence(struct use *u, const struct record_family *f, const stru
 
 /* ---- a family ---- */
 
-/* USE records by CONFIG.number. */
+/* USE records by CONFIG.number, then class. */
 static int compare_uses(const void *x, const void *y)
 {
-	const struct record_use *const *a = x, *const *b = y;
+	const struct record_use *a = *(const struct record_use *const *)x;
+	const struct record_use *b = *(const struct record_use *const *)y;
 
-	return ((*a)->config > (*b)->config) - ((*a)->config < (*b)->config);
+	return a->config != b->config
+		       ? (a->config > b->config) - (a->config < b->config)
+		       : memcmp(&a->shape_class, &b->shape_class, sizeof(a->shape_class));
 }
 
 static const struct record_use **sorted_uses(const struct bundle *b)
@@ -232,6 +236,40 @@ static int add_test(struct use *u, const char *test)
 		return -ENOMEM;
 	u->tests[u->test_count++] = test;
 	return 0;
+}
+
+static bool same_text(const char *x, const char *y)
+{
+	return !strcmp(x ?: "", y ?: "");
+}
+
+static bool same_uses(const struct record_use **x, const struct record_use **y, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (compare_uses(&x[i], &y[i]) || x[i]->seen != y[i]->seen ||
+		    x[i]->recorded != y[i]->recorded || x[i]->test != y[i]->test ||
+		    !same_text(x[i]->params, y[i]->params))
+			return false;
+	return true;
+}
+
+/*
+ * Every part of a replay tells of all that the recorded run made of its kernels: it counts once, in
+ * the part of the least index. Of two replays, cut alike, of two equal runs each counts.
+ */
+static bool told_by_another(const struct analysis *a, const struct record_use ***sorted, size_t i)
+{
+	size_t n = a->results[i]->bundle->uses.count;
+	unsigned int index, count, other, others;
+
+	if (!shards_part(a->results[i], &index, &count))
+		return false;
+	for (size_t k = 0; k < a->result_count; k++)
+		if (shards_part(a->results[k], &other, &others) && others == count &&
+		    other < index && a->results[k]->bundle->uses.count == n &&
+		    same_uses(sorted[k], sorted[i], n))
+			return true;
+	return false;
 }
 
 /* The config of that number in one result belongs to the family. */
@@ -331,13 +369,14 @@ static void add_counts(struct use_count *sum, const struct use_count *c)
 }
 
 static int use_family(struct analysis *a, struct family_verdict *f,
-		      const struct record_use ***sorted)
+		      const struct record_use ***sorted, const bool *told)
 {
 	struct use *u = &f->use;
 	int e = 0;
 
 	for (size_t i = 0; !e && i < a->result_count; i++)
-		e = add_uses(u, f->record, a->results[i], sorted[i]);
+		if (!told[i])
+			e = add_uses(u, f->record, a->results[i], sorted[i]);
 	if (!e)
 		e = add_cases(u, f);
 	if (e)
@@ -355,14 +394,17 @@ static int use_family(struct analysis *a, struct family_verdict *f,
 int use_families(struct analysis *a, struct error *err)
 {
 	const struct record_use ***sorted = calloc(a->result_count + 1, sizeof(*sorted));
-	int e = sorted ? 0 : -ENOMEM;
+	_cleanup_free_ bool *told = calloc(a->result_count + 1, sizeof(*told));
+	int e = sorted && told ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !e && i < a->result_count; i++) {
 		sorted[i] = sorted_uses(a->results[i]->bundle);
 		e = sorted[i] ? 0 : -ENOMEM;
 	}
+	for (size_t i = 0; !e && i < a->result_count; i++)
+		told[i] = told_by_another(a, sorted, i);
 	for (size_t i = 0; !e && i < a->family_count; i++)
-		e = use_family(a, &a->families[i], sorted);
+		e = use_family(a, &a->families[i], sorted, told);
 	for (size_t i = 0; sorted && i < a->result_count; i++)
 		free(sorted[i]);
 	free(sorted);

@@ -88,6 +88,18 @@ with tempfile.TemporaryDirectory(prefix="kernelab-use-") as work:
     left = [i for i in tail["use"]["items"] if i["untested"]]
     expect(len(left) == 2 and all(i["launches"] == 1 and i["reason"] for i in left), f"{left}")
 
+    # Parts of a replay tell the same of the run: it counts once.
+    parts = [os.path.join(work, f"part{i}.klab") for i in range(2)]
+    for i, part in enumerate(parts):
+        run([kernelab, "replay", model, "--b", "recorded", "--device", "soft", "--trials", "none",
+             "--repeats", "1", "--shard", f"{i}/2", "-o", part], (0,))
+    for order in (parts, parts[::-1]):
+        run([kernelab, "analyze", *order, "--json", verdict], (0, 1))
+        with open(verdict, encoding="utf-8") as f:
+            merged = json.load(f)
+        expect([f["use"] for f in merged["families"]] == [f["use"] for f in report["families"]],
+               "parts of a replay tell another use than the whole")
+
     # Existing tests launch all four: those that the model's budget left out are tested by them.
     report, text = diff(model, tests)
     tail = next(f for f in report["families"] if f["name"] == "scope_tail")
