@@ -82,6 +82,21 @@ static bool is_named(const struct tag *t, const char *name)
 	return t->name_length == strlen(name) && !strncmp(t->name, name, t->name_length);
 }
 
+/* "&#9;" or "&#x9;": its length, 0 where it is none or no character below 128. */
+static size_t character(const char *text, char *value)
+{
+	bool hex = !strncmp(text, "&#x", 3);
+	const char *digits = text + (hex ? 3 : 2);
+	size_t n = strspn(digits, hex ? "0123456789abcdefABCDEF" : "0123456789");
+	unsigned long v;
+
+	if (strncmp(text, "&#", 2) != 0 || !n || digits[n] != ';')
+		return 0;
+	v = strtoul(digits, NULL, hex ? 16 : 10);
+	*value = (char)v;
+	return v && v < 128 ? (size_t)(digits - text) + n + 1 : 0;
+}
+
 /* &amp; &lt; &gt; &quot; &apos; and &#…; below 128, in place. */
 static void unescape(char *text)
 {
@@ -93,17 +108,16 @@ static void unescape(char *text)
 	char *out = text;
 
 	while (*text) {
-		size_t n = 0;
+		char value;
+		size_t n = character(text, &value);
 
 		for (size_t i = 0; !n && i < ARRAY_LENGTH(known); i++)
 			if (!strncmp(text, known[i].name, strlen(known[i].name))) {
-				*out++ = known[i].value;
+				value = known[i].value;
 				n = strlen(known[i].name);
 			}
-		if (n)
-			text += n;
-		else
-			*out++ = *text++;
+		*out++ = n ? value : *text;
+		text += n ? n : 1;
 	}
 	*out = '\0';
 }

@@ -10,14 +10,10 @@
 #include "analyze/words.h"
 #include "lib/base.h"
 
-/* Words looked at in one text: CONFIG.options and CASE.params are of a recording, not of ours. */
-#define WORDS_MAX  256u
-#define WORD_SIZES 64u /* different block sizes of a family */
 #define TEXT_BYTES 200
 #define ALIGNMENT  16u /* what Triton specialises on */
-#define EQUALITY_MAX                                                                \
-	64u /* different values of a column, beyond which only thresholds are taken \
-	     */
+/* Different values of a column, beyond which only thresholds are taken. */
+#define EQUALITY_MAX 64u
 
 /* Among traits that hold for the same launches: what a person can act on comes first. */
 enum rank {
@@ -397,7 +393,7 @@ static bool test_size(const struct traits *t, size_t unit, const void *data)
 	return has_size(t, unit, *(const int64_t *)data);
 }
 
-/* Different block sizes above 1 of all configs. */
+/* Different block sizes above 1 of all configs; what is beyond WORD_SIZES is left out. */
 static size_t block_sizes(const struct traits *t, int64_t out[WORD_SIZES])
 {
 	size_t n = 0;

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "analyze/analyze.h"
-#include "analyze/phrase.h"
 #include "analyze/shards.h"
 #include "analyze/words.h"
 #include "lib/base.h"
@@ -153,34 +152,36 @@ static int add_arguments(struct use *u, const struct evidence *e)
 	return r;
 }
 
-/* "f16/f32": the float types that arguments point to. */
+/* "f16/i32": the types that arguments point to, in their order. */
 static char *types_text(const struct record_family *f)
 {
-	char text[128] = "";
-	size_t n = 0;
+	bool seen[DTYPE_COUNT] = {0};
+	const char *gap = "";
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
 
-	for (size_t i = 0; i < f->args.count && n < sizeof(text); i++) {
+	if (!out)
+		return NULL;
+	for (size_t i = 0; i < f->args.count; i++) {
 		const struct record_arg *x = &f->args.items[i];
-		const char *name;
 
-		if (!x->pointer || x->dtype >= DTYPE_COUNT)
+		if (!x->pointer || x->dtype >= DTYPE_COUNT || seen[x->dtype])
 			continue;
-		name = dtype_name((enum dtype)x->dtype);
-		if (!strstr(text, name))
-			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s", n ? "/" : "",
-					      name);
+		seen[x->dtype] = true;
+		fprintf(out, "%s%s", gap, dtype_name((enum dtype)x->dtype));
+		gap = "/";
 	}
-	return strdup(n ? text : "unknown");
+	if (!*gap)
+		fputs("unknown", out);
+	return fclose(out) ? NULL : text;
 }
 
 static int add_evidence(struct use *u, const struct record_family *f, const struct evidence *e)
 {
-	char text[PHRASE_BYTES];
-	int r;
+	const char *options = e->config->options;
+	int r = add(u, e, USE_CONFIGS, strdup(options && *options ? options : "?"));
 
-	snprintf(text, sizeof(text), "%s",
-		 e->config->options && *e->config->options ? e->config->options : "?");
-	r = add(u, e, USE_CONFIGS, strdup(text));
 	if (!r)
 		r = add(u, e, USE_CLASSES, class_text(e));
 	if (!r)
@@ -449,7 +450,7 @@ static char *junit_name(const char *test)
 		return NULL;
 	at = name;
 	for (const char *p = test; p < last;) {
-		if (!strncmp(p, ".py::", 5) || !strncmp(p, ".py", 3)) {
+		if (!strncmp(p, ".py::", 5)) {
 			p += 3;
 		} else if (!strncmp(p, "::", 2)) {
 			*at++ = '.';

@@ -12,17 +12,13 @@
 #include "analyze/metrics.h"
 #include "analyze/place.h"
 #include "lib/base.h"
+#include "tests/analyze/splitmix.h"
 
 static uint64_t random_state = 1;
 
-/* splitmix64 */
 static uint64_t random_bits(void)
 {
-	uint64_t x = random_state += UINT64_C(0x9e3779b97f4a7c15);
-
-	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-	return x ^ x >> 31;
+	return splitmix64(&random_state);
 }
 
 static void naive_cell(const uint8_t *map, uint64_t columns, uint64_t row, uint64_t column,

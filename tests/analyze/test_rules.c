@@ -15,6 +15,7 @@
 #include "analyze/growth.h"
 #include "lib/base.h"
 #include "tests/analyze/maker.h"
+#include "tests/analyze/splitmix.h"
 #include "tests/lib/scratch.h"
 
 #define N     4096
@@ -25,14 +26,9 @@
 
 static uint64_t random_state;
 
-/* splitmix64 */
 static uint64_t random_bits(void)
 {
-	uint64_t x = random_state += UINT64_C(0x9e3779b97f4a7c15);
-
-	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-	return x ^ x >> 31;
+	return splitmix64(&random_state);
 }
 
 static double normal(void)
