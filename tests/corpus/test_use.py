@@ -21,7 +21,7 @@ kernelab = os.path.join(os.path.abspath(sys.argv[1]), "tools", "kernelab")
 if whole_tool.Tool(sys.argv[1]).instrumented():
     sys.exit(77)  # a sanitizer's shim cannot be loaded into Python
 JUNIT = """<?xml version="1.0"?><testsuites><testsuite name="pytest"><!-- <testcase name="no"/> -->
-<testcase classname="t.k" name="test_a[x&lt;1&#x3E;]"/><testcase classname="t&#46;k" name="test_b">{b}</testcase>
+<testcase classname="t.k" name="test_a[x&lt;1&#x3E;]"/><testcase classname="t&#46;k" name="test&#x5F;b">{b}</testcase>
 <testcase classname="t.k" name="test_c"><skipped message="a > b"/></testcase>
 <testcase name='test_d' time="1"><system-out><![CDATA[<failure/>]]></system-out></testcase>
 </testsuite></testsuites>"""

@@ -76,9 +76,13 @@ def check_tests(tmp, a):
     tool.expect('# @reference("transpose")\n# def _(x, y, rows, cols, ldx, ldy, **_):\n'
                 '#     return {"y": [...], }' in text, "no stub of transpose")
     end = "# ---- end of what"
-    for wrong, status, word in (("", 0, "passed"), (" + (r == 3 and c == 5)", 1, "FAILED: y[")):
+    nothing = REFERENCE.replace('{"y": out}', '{"y": [None]}')
+    for reference, status, word in ((REFERENCE % "", 0, "passed"),
+                                    (REFERENCE % " + (r == 3 and c == 5)", 1, "FAILED: y["),
+                                    (nothing % "", 1, "FAILED: the reference gives nothing"),
+                                    (nothing.replace('"y"', '"z"') % "", 1, "FAILED: z: the reference")):
         with open(path, "w", encoding="utf-8") as f:
-            f.write(text.replace(end, REFERENCE % wrong + end))
+            f.write(text.replace(end, reference + end))
         lines = [line for line in run_tests(path, status) if line.startswith("transpose-")]
         tool.expect(lines and all(word in line for line in lines), f"{word}: {lines}")
     # What existing tests launch is left out; nothing left is said so.
