@@ -20,7 +20,6 @@ struct direction {
 	char *result;          /* file; removed at the end */
 	struct analysis *told; /* NULL: it was not run */
 	char why[300];         /* why not */
-	uint32_t same, images; /* own PTX by own ptxas: machine code as before */
 };
 
 struct crossing {
