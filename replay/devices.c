@@ -17,9 +17,10 @@ static int add(struct devices *out, unsigned long ordinal, size_t there, const c
 					 "--devices %s: device %lu stands there twice", text,
 					 ordinal);
 	if (ordinal >= there || out->count == DEVICES_MOST)
-		return error_set(err, EINVAL, ERROR_NO_OFFSET,
-				 "--devices %s: there is no device %lu, the driver has %zu", text,
-				 ordinal, there);
+		return error_set(
+			err, EINVAL, ERROR_NO_OFFSET,
+			"--devices %s: there is no device %lu, the driver has %zu, counted from 0",
+			text, ordinal, there);
 	out->items[out->count++] = (int)ordinal;
 	return 0;
 }

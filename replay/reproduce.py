@@ -54,7 +54,8 @@ class Failed(Exception):
 try:
     cuda = ctypes.CDLL("libcuda.so.1")
 except OSError as e:
-    print(f"repro: {e}", file=sys.stderr)
+    print(f"repro: {e} (LD_LIBRARY_PATH of a folder with libcuda.so.1: the driver's, or kernelab's "
+          "softgpu, which executes the PTX on the CPU)", file=sys.stderr)
     sys.exit(2)
 
 

@@ -82,7 +82,9 @@ int verb_export(const struct verb *verb, int argc, char **argv)
 		log_error("export: %s", err.message);
 		return 2;
 	}
-	fprintf(stderr, "kernelab: launch %" PRIu64 " in %s; run on a GPU: python3 %s/repro.py\n",
+	fprintf(stderr,
+		"kernelab: launch %" PRIu64
+		" in %s; run it (CUDA driver needed): python3 %s/repro.py\n",
 		o.launch, output, output);
 	return 0;
 }

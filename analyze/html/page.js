@@ -139,7 +139,7 @@
 		const ulp = [Math.max(x[0], y[0] + bits), Math.min(x[1], y[1] + bits)];
 		const guide = p.magnitude && y[1] > y[0] && ulp[1] > ulp[0];
 		const plot = figure(parent, "|difference| against magnitude",
-			`Horizontal |A|, vertical |B − A|, both logarithmic; darker is more elements` +
+			`Horizontal |A|, vertical |B − A|, both logarithmic; stronger colour, more elements` +
 			`${zero ? "; leftmost column: A is 0" : ""}${guide ? "; dashed: one ulp" : ""}.`);
 		const gap = zero ? 16 : 0, width = inner.width - gap;
 		const at = (v, [low, high], size) => high > low ? (v - low) / (high - low) * size : size / 2;
