@@ -17,7 +17,6 @@
 #include "replay/repro.h"
 
 #define UNSPECIFIED "unspecified"
-#define MAX_EXTENTS (1u << 20)
 
 static uint64_t unix_ns(void)
 {

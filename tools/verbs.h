@@ -16,7 +16,7 @@
 	V("diff", verb_diff, "BUNDLE…",                                                            \
 	  "replay under A and B, and put every family into a bucket", 2)                           \
 	V("export", verb_export, "BUNDLE…",                                                        \
-	  "write a recorded launch as a folder that runs without kernelab", 2)                     \
+	  "write a launch as a folder that runs without kernelab, or cases as tests", 2)           \
 	V("import", verb_import, "FOLDER…",                                                        \
 	  "make a bundle of the kernels in a cache folder or a folder of cubins", 2)               \
 	V("ls", verb_ls, "BUNDLE…", "print the kernel suite of captures", 2)                       \
