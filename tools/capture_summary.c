@@ -17,6 +17,7 @@ struct totals {
 	uint64_t open_questions;
 };
 
+/* At least so many: a process that was killed had no time to write all of its counts. */
 static uint64_t seen_by_counts(const struct bundle *b)
 {
 	uint64_t sum = 0;
@@ -25,7 +26,7 @@ static uint64_t seen_by_counts(const struct bundle *b)
 		sum += b->classes.items[i].seen;
 	for (size_t i = 0; i < b->unrecordeds.count; i++)
 		sum += b->unrecordeds.items[i].launches;
-	return sum;
+	return sum > b->launches.count ? sum : b->launches.count;
 }
 
 static void add_questions(struct totals *t, const struct bundle *b)
@@ -126,7 +127,7 @@ void capture_summary_print(const char *folder, const char *program)
 		    "answers about the model (kernelab context)");
 	fprintf(stderr,
 		"kernelab: capture: %" PRIu64 " bundle%s in %s: %" PRIu64 " images, %" PRIu64
-		" launches recorded of %" PRIu64 " seen, %s%s\n",
-		t.bundles, t.bundles == 1 ? "" : "s", folder, t.images, t.recorded, t.seen, bytes,
-		missing);
+		" launches recorded of %s%" PRIu64 " seen, %s%s\n",
+		t.bundles, t.bundles == 1 ? "" : "s", folder, t.images, t.recorded,
+		t.unfinished || t.incomplete ? "at least " : "", t.seen, bytes, missing);
 }
