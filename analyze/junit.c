@@ -97,7 +97,7 @@ static size_t character(const char *text, char *value)
 	return v && v < 128 ? (size_t)(digits - text) + n + 1 : 0;
 }
 
-/* &amp; &lt; &gt; &quot; &apos; and &#…; below 128, in place. */
+/* The five named ones, in place. pytest escapes what it would have to write by number. */
 static void unescape(char *text)
 {
 	static const struct {
