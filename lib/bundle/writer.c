@@ -187,20 +187,16 @@ static int open_file(const char *path, int flags)
 	return status;
 }
 
-int bundle_writer_open(struct bundle_writer **out, const char *path, enum bundle_kind kind)
+/* A writer of that file, with nothing in its tables. 0 or -errno. */
+static int writer_new(struct bundle_writer **out, const char *path, int flags)
 {
 	struct bundle_writer *w = calloc(1, sizeof(*w));
 	int status;
 
 	if (!w)
 		return -ENOMEM;
-	status = format_header_make(&w->header, kind);
-	if (status) {
-		free(w);
-		return status;
-	}
 	w->owner = getpid();
-	w->fd = open_file(path, O_WRONLY | O_CREAT | O_EXCL);
+	w->fd = open_file(path, flags);
 	if (w->fd < 0) {
 		status = w->fd;
 		free(w);
@@ -208,6 +204,21 @@ int bundle_writer_open(struct bundle_writer **out, const char *path, enum bundle
 	}
 	pthread_mutex_init(&w->file, NULL);
 	pthread_mutex_init(&w->table, NULL);
+	*out = w;
+	return 0;
+}
+
+int bundle_writer_open(struct bundle_writer **out, const char *path, enum bundle_kind kind)
+{
+	struct format_header header;
+	struct bundle_writer *w;
+	int status = format_header_make(&header, kind);
+
+	if (!status)
+		status = writer_new(&w, path, O_WRONLY | O_CREAT | O_EXCL);
+	if (status)
+		return status;
+	w->header = header;
 	status = writer_start(w);
 	if (status) {
 		unlink(path);
@@ -243,20 +254,11 @@ int bundle_writer_continue(struct bundle_writer **out, const char *path, uint64_
 			   const struct format_index_record *records, size_t record_count,
 			   const struct chunk_table *chunks)
 {
-	struct bundle_writer *w = calloc(1, sizeof(*w));
-	int status;
+	struct bundle_writer *w;
+	int status = writer_new(&w, path, O_RDWR);
 
-	if (!w)
-		return -ENOMEM;
-	w->owner = getpid();
-	w->fd = open_file(path, O_RDWR);
-	if (w->fd < 0) {
-		status = w->fd;
-		free(w);
+	if (status)
 		return status;
-	}
-	pthread_mutex_init(&w->file, NULL);
-	pthread_mutex_init(&w->table, NULL);
 	status = writer_prepare(w);
 	if (!status && pread(w->fd, &w->header, sizeof(w->header), 0) != sizeof(w->header))
 		status = -EIO;
