@@ -85,19 +85,24 @@ static bool is_named(const struct tag *t, const char *name)
 /* "&#9;" or "&#x9;": its length, 0 where it is none or no character below 128. */
 static size_t character(const char *text, char *value)
 {
-	bool hex = !strncmp(text, "&#x", 3);
-	const char *digits = text + (hex ? 3 : 2);
-	size_t n = strspn(digits, hex ? "0123456789abcdefABCDEF" : "0123456789");
+	const char *digits;
 	unsigned long v;
+	size_t n;
+	bool hex;
 
-	if (strncmp(text, "&#", 2) != 0 || !n || digits[n] != ';')
+	if (strncmp(text, "&#", 2) != 0)
+		return 0;
+	hex = text[2] == 'x';
+	digits = text + 2 + hex;
+	n = strspn(digits, hex ? "0123456789abcdefABCDEF" : "0123456789");
+	if (!n || digits[n] != ';')
 		return 0;
 	v = strtoul(digits, NULL, hex ? 16 : 10);
 	*value = (char)v;
 	return v && v < 128 ? (size_t)(digits - text) + n + 1 : 0;
 }
 
-/* The five named ones, in place. pytest escapes what it would have to write by number. */
+/* &amp; &lt; &gt; &quot; &apos; and characters below 128 by number, in place. */
 static void unescape(char *text)
 {
 	static const struct {
