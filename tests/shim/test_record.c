@@ -503,8 +503,18 @@ static void probing_leaves_nothing(void **state)
 
 /* ---- processes ---- */
 
+/* The allocator of clang 14's AddressSanitizer can stay locked in the child of a fork. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define FORK_HANGS 1
+#endif
+#endif
+
 static void fork_has_its_own_bundle(void **state)
 {
+#ifdef FORK_HANGS
+	skip();
+#endif
 	client_run(&run, "fork", "softmax_k", NULL);
 	assert_int_equal(run.status, 0);
 	assert_int_equal(run.count, 2);

@@ -65,7 +65,7 @@ static void skip_launches(void **state)
 
 	expect_seqs(b, seqs, 2);
 	assert_int_equal(left_out(b, "SKIP_LAUNCHES"), 20);
-	assert_int_equal(left_out(b, "PER_CLASS"), 178);
+	assert_int_equal(left_out(b, "--per-class"), 178);
 }
 
 static void between_launches(void **state)
@@ -167,7 +167,7 @@ static void samples(void **state)
 		assert_int_equal((l->seq + 1) / 2,
 				 n ? selection_sample(&s, l->shape_class, (unsigned)n - 1) : 1);
 	}
-	assert_int_equal(left_out(b, "PER_CLASS"), 194);
+	assert_int_equal(left_out(b, "--per-class"), 194);
 }
 
 static void names(void **state)
