@@ -189,6 +189,8 @@ def check_summary(folder):
     expect("1 bundle in" in done.stderr and "1 images, 4 launches recorded of 6 seen" in done.stderr,
            f"summary: {done.stderr}")
     expect(len(done.stderr.splitlines()) == 1, f"more than one line: {done.stderr}")
+    if STAND_IN:
+        return  # timeout cannot load an instrumented shim
     # Killed, it could not say how many launches there were.
     done = capture("-o", f"{folder}/killed", "--device", "gpu", "--", "timeout", "-s", "KILL", "3", client, "loop",
                    image("softmax_k"), env={"LD_LIBRARY_PATH": fake, "KERNELAB_CACHE_ROOTS": cache})
