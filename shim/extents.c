@@ -353,6 +353,10 @@ static void finish(struct measurement *m)
 	bool merged = false;
 
 	memcpy(&table, m->table, sizeof(table));
+	if (!table.ran) {
+		fail(m, "its variant did not run");
+		return;
+	}
 	if (table.stopped) {
 		fail(m, "its addresses depend on what it writes itself");
 		return;

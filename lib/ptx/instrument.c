@@ -182,6 +182,17 @@ static void write_plain(FILE *out, const struct function *f)
 			write_piece(out, f->body[i].text);
 }
 
+/* Sets PTX_TABLE ran, from the first block of each row of the grid. */
+static void write_ran(FILE *out)
+{
+	fputs("{\n.reg .b32 klab_x, klab_c;\n.reg .b64 klab_t;\n.reg .pred klab_f;\n"
+	      "mov.u32 klab_x, %tid.x;\nmov.u32 klab_c, %ctaid.x;\n"
+	      "or.b32 klab_x, klab_x, klab_c;\nsetp.eq.u32 klab_f, klab_x, 0;\n"
+	      "mov.b32 klab_c, 1;\nld.global.b64 klab_t, [" PTX_TABLE_SYMBOL "];\n"
+	      "@klab_f st.volatile.global.b32 [klab_t+4], klab_c;\n}\n",
+	      out);
+}
+
 static int write_variant(FILE *out, const struct function *f, struct ptx_variant_entry *e)
 {
 	struct access_scope scope = {.body = f->body,
@@ -189,12 +200,17 @@ static int write_variant(FILE *out, const struct function *f, struct ptx_variant
 				     .params = f->params,
 				     .param_count = f->param_count,
 				     .careful = e->careful};
+	bool begun = false;
 
 	for (size_t i = 0; i < f->count; i++) {
 		int r = 0;
 
 		if (f->body[i].kind == STATEMENT_DEBUG)
 			continue;
+		if (f->body[i].kind == STATEMENT_INSTRUCTION && !begun) {
+			write_ran(out);
+			begun = true;
+		}
 		if (f->body[i].kind == STATEMENT_INSTRUCTION)
 			r = access_write(out, &scope, &f->body[i], &e->reason);
 		if (r < 0)

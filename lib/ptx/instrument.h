@@ -3,6 +3,9 @@
  * The address-recording variant of PTX: the same kernels, which note each granule of global memory
  * that they read or would write, and write nothing themselves.
  *
+ * The first instruction of an entry says in the table that it runs: a kernel that touches nothing
+ * is told from a launch that the driver lost.
+ *
  * Before each access of global memory the variant calls one function with address, size and kind.
  * That looks the address up in a table of regions (the host lays it out and puts its address into
  * the module variable PTX_TABLE_SYMBOL), and sets a bit a granule. Then loads and copies into
@@ -32,7 +35,7 @@
 /* What PTX_TABLE_SYMBOL points to, followed by `count` regions. */
 struct ptx_table {
 	uint32_t count;
-	uint32_t pad0;
+	uint32_t ran;     /* set by the kernel: it began */
 	uint32_t stopped; /* set by the kernel: it read what it had written */
 	uint32_t pad1;
 	uint64_t outside; /* set by the kernel: an address in none of the regions, 0 if none */

@@ -59,6 +59,7 @@ static void measure(struct measured *m, const char *text, CUdeviceptr segment, u
 			       shared, NULL, params, NULL));
 	must(cu.cuCtxSynchronize());
 	must(cu.cuMemcpyDtoH_v2(table, at, bytes));
+	assert_int_equal(t->ran, 1);
 	assert_int_equal(ptx_table_ranges(table, &span, 1, 0, &m->reads, &m->writes, &m->merged),
 			 0);
 	m->stopped = t->stopped;

@@ -48,6 +48,8 @@ CASES = {
     "a variant never ends": ("plain", {"KERNELAB_SOFTGPU_FAULT": "cuStreamQuery:2+:600", **SHORT},
                              "its variant ran longer than 0.3 seconds"),
     "a variant stalls": ("plain", {"KERNELAB_SOFTGPU_FAULT": "cuLaunchKernel:1:stall:0.5", **SHORT}, "extents: measured"),
+    "a variant is lost": ("plain", {"KERNELAB_SOFTGPU_FAULT": "cuLaunchKernel:1:lose"},
+                          "not measured: .*its variant did not run"),
     "a variant's image stalls": ("plain", {"KERNELAB_SOFTGPU_FAULT": "cuModuleLoadDataEx:1:stall:0.5", **SHORT},
                                  "extents: measured"),
     "a variant's image fails": ("plain", {"KERNELAB_SOFTGPU_FAULT": "cuModuleLoadDataEx:1:218", **SHORT},
