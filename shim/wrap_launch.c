@@ -19,6 +19,24 @@
 		return marked_;   \
 	} while (0)
 
+/* The call with what is recorded before and after it, the body of a function. */
+#define RECORDED(facts, seq, call)                                \
+	do {                                                      \
+		struct recorder_scope scope_;                     \
+		struct recording *recording_ = NULL;              \
+		bool entered_ = recorder_enter(&scope_);          \
+		CUresult recorded_;                               \
+                                                                  \
+		if (entered_)                                     \
+			recording_ = launches_before(facts, seq); \
+		recorded_ = call;                                 \
+		if (entered_) {                                   \
+			launches_after(recording_, recorded_);    \
+			recorder_leave(&scope_);                  \
+		}                                                 \
+		return recorded_;                                 \
+	} while (0)
+
 typedef CUresult CUDAAPI launch_kernel_function(CUfunction, unsigned, unsigned, unsigned, unsigned,
 						unsigned, unsigned, unsigned, CUstream, void **,
 						void **);
@@ -28,21 +46,10 @@ __attribute__((noinline)) static CUresult launch_kernel(launch_kernel_function *
 							const struct launch_call *call,
 							uint64_t seq)
 {
-	struct recorder_scope scope;
-	struct recording *recording = NULL;
-	bool entered = recorder_enter(&scope);
-	CUresult r;
-
-	if (entered)
-		recording = launches_before(call, seq);
-	r = go(call->function, call->grid[0], call->grid[1], call->grid[2], call->block[0],
-	       call->block[1], call->block[2], call->shared_bytes, call->stream, call->params,
-	       call->extra);
-	if (entered) {
-		launches_after(recording, r);
-		recorder_leave(&scope);
-	}
-	return r;
+	RECORDED(call, seq,
+		 go(call->function, call->grid[0], call->grid[1], call->grid[2], call->block[0],
+		    call->block[1], call->block[2], call->shared_bytes, call->stream, call->params,
+		    call->extra));
 }
 
 #define LAUNCH_KERNEL(entry, per_thread)                                                          \
@@ -88,22 +95,13 @@ __attribute__((noinline)) static CUresult launch_cooperative(launch_cooperative_
 {
 	CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
 				       .value.cooperative = 1};
-	struct recorder_scope scope;
-	struct recording *recording = NULL;
-	bool entered = recorder_enter(&scope);
-	CUresult r;
 
 	call->attributes = &attribute;
 	call->attribute_count = 1;
-	if (entered)
-		recording = launches_before(call, seq);
-	r = go(call->function, call->grid[0], call->grid[1], call->grid[2], call->block[0],
-	       call->block[1], call->block[2], call->shared_bytes, call->stream, call->params);
-	if (entered) {
-		launches_after(recording, r);
-		recorder_leave(&scope);
-	}
-	return r;
+	RECORDED(call, seq,
+		 go(call->function, call->grid[0], call->grid[1], call->grid[2], call->block[0],
+		    call->block[1], call->block[2], call->shared_bytes, call->stream,
+		    call->params));
 }
 
 #define LAUNCH_COOPERATIVE_KERNEL(entry, per_thread)                                              \
@@ -142,19 +140,7 @@ __attribute__((noinline)) static CUresult launch_ex(launch_ex_function *go,
 						    const CUlaunchConfig *config,
 						    const struct launch_call *call, uint64_t seq)
 {
-	struct recorder_scope scope;
-	struct recording *recording = NULL;
-	bool entered = recorder_enter(&scope);
-	CUresult r;
-
-	if (entered)
-		recording = launches_before(call, seq);
-	r = go(config, call->function, call->params, call->extra);
-	if (entered) {
-		launches_after(recording, r);
-		recorder_leave(&scope);
-	}
-	return r;
+	RECORDED(call, seq, go(config, call->function, call->params, call->extra));
 }
 
 #define LAUNCH_EX(entry, per_thread)                                                            \
