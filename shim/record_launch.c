@@ -26,7 +26,7 @@
 #include "shim/ring.h"
 #include "shim/tensor_maps.h"
 
-#define LAUNCH_TEST_BYTES 240 /* of the name of a test; cut */
+#define TEST_BYTES_MAX 4096 /* of the name of a test; a longer one ends in "..." */
 
 /* At exit: nothing was stored or written for so long, or it took so long in all. */
 #define DRAIN_IDLE_S 5
@@ -37,7 +37,7 @@ struct launch_place {
 	CUcontext context;
 	uint32_t device;
 	uint64_t time_ns;
-	char test[LAUNCH_TEST_BYTES]; /* "": none */
+	char *test; /* NULL: none */
 };
 
 /*
@@ -172,15 +172,18 @@ static int list_attributes(const struct launch_call *call, struct attributes *a)
  * pytest says in its environment which test runs: "tests/test_k.py::test_a[1] (call)". Only the
  * main thread looks, which is the one that pytest changes it in.
  */
-static void note_test(char out[LAUNCH_TEST_BYTES])
+static int note_test(char **out)
 {
 	const char *text = syscall(SYS_gettid) == getpid() ? getenv("PYTEST_CURRENT_TEST") : NULL;
 	const char *end = text ? strrchr(text, ' ') : NULL;
+	size_t size = end ? (size_t)(end - text) : text ? strlen(text) : 0;
 
-	if (text)
-		snprintf(out, LAUNCH_TEST_BYTES, "%.*s",
-			 (int)(end ? (size_t)(end - text) : strnlen(text, LAUNCH_TEST_BYTES)),
-			 text);
+	*out = NULL;
+	if (!size)
+		return 0;
+	*out = size > TEST_BYTES_MAX ? text_format("%.*s...", TEST_BYTES_MAX, text)
+				     : strndup(text, size);
+	return *out ? 0 : -ENOMEM;
 }
 
 /* What the driver has to be asked for, while the launch's context is current; KERNEL if it is new.
@@ -189,16 +192,17 @@ static int look_around(struct bundle_writer *w, const struct launch_facts *f,
 		       struct launch_place *place)
 {
 	CUdevice device = 0;
+	int r;
 
 	*place = (struct launch_place){.time_ns = recorder_time_ns()};
-	note_test(place->test);
+	r = note_test(&place->test);
 	if (real.cuCtxGetCurrent(&place->context) != CUDA_SUCCESS)
 		place->context = NULL;
 	if (real.cuCtxGetDevice(&device) == CUDA_SUCCESS) {
 		place->device = (uint32_t)device;
 		facts_note_device(w, device);
 	}
-	return kernels_write(w, f->kernel, f->call->function);
+	return r < 0 ? r : kernels_write(w, f->kernel, f->call->function);
 }
 
 static int put_launch(struct bundle_writer *w, const struct launch_facts *f,
@@ -223,7 +227,7 @@ static int put_launch(struct bundle_writer *w, const struct launch_facts *f,
 		.inputs = f->inputs,
 		.measured = regions->measured,
 		.extents = *regions->extents ? regions->extents : NULL,
-		.test = *place->test ? place->test : NULL,
+		.test = place->test,
 	};
 	struct attributes attributes = {0};
 	int r = list_attributes(call, &attributes);
@@ -255,7 +259,10 @@ int record_launch_put(struct bundle_writer *w, const struct launch_facts *f,
 	struct launch_place place;
 	int r = look_around(w, f, &place);
 
-	return r < 0 ? r : put_launch(w, f, &place, regions, flags, note);
+	if (r >= 0)
+		r = put_launch(w, f, &place, regions, flags, note);
+	free(place.test);
+	return r;
 }
 
 static enum launch_outcome outcome_of(uint32_t flags)
@@ -304,6 +311,7 @@ static void recording_leave(struct recording *rec)
 	regions_free(&rec->regions);
 	free((void *)rec->call.attributes);
 	free((void *)rec->facts.params);
+	free(rec->place.test);
 	free(rec);
 }
 

@@ -287,7 +287,8 @@ const char *trial_status_name(uint32_t v);
 	F(18, STR, extents, "why its extents are not measured, or what limits them")           \
 	F(19, U64, sweep, "seq of the first launch of its sweep; 0: none, or it is the first") \
 	F(20, HASH, inputs, "hash of the parameters but for scratch and descriptors")          \
-	F(21, STR, test, "existing test that ran: PYTEST_CURRENT_TEST of the program, first words")
+	F(21, STR, test,                                                                       \
+	  "existing test that ran: PYTEST_CURRENT_TEST but for its last word, cut at 4096 bytes")
 
 #define RECORD_AFTER(F, A)                                           \
 	F(1, U64, seq, "LAUNCH.seq")                                 \

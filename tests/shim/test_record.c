@@ -87,6 +87,33 @@ static void image_and_metadata(void **state)
 	assert_string_equal(b->runs.items[0].command.items[1], "basic");
 }
 
+/* The stage is left out; what does not fit is cut, and seen to be. */
+static void name_of_the_test(void **state)
+{
+	static const size_t lengths[] = {300, 4096, 5000};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(lengths); i++) {
+		_cleanup_free_ char *name = malloc(lengths[i] + 1);
+		_cleanup_free_ char *variable = NULL;
+		const char *got;
+
+		assert_non_null(name);
+		memset(name, 'a', lengths[i]);
+		name[lengths[i]] = 0;
+		variable = text_format("PYTEST_CURRENT_TEST=%s (call)", name);
+		client_run(&run, "basic", "softmax_k", (const char *[]){variable, NULL});
+		got = only_bundle()->launches.items[0].test;
+		if (lengths[i] <= 4096) {
+			assert_string_equal(got, name);
+		} else {
+			assert_int_equal(strlen(got), 4096 + strlen("..."));
+			assert_memory_equal(got, name, 4096);
+			assert_string_equal(got + 4096, "...");
+		}
+		client_clean(&run);
+	}
+}
+
 static void classes_of_shape(void **state)
 {
 	struct bundle *b;
@@ -587,6 +614,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(image_and_metadata, clean),
+		cmocka_unit_test(name_of_the_test), /* cleans */
 		cmocka_unit_test_teardown(classes_of_shape, clean),
 		cmocka_unit_test_teardown(per_class, clean),
 		cmocka_unit_test_teardown(launch_and_parameters, clean),
