@@ -118,7 +118,7 @@ void capture_summary_print(const char *folder, const char *program)
 	print_bytes(bytes, sizeof(bytes), t.bytes);
 	add_missing(missing, sizeof(missing), t.unreadable, "bundles that cannot be read");
 	add_missing(missing, sizeof(missing), t.unfinished,
-		    "bundles without their end (process killed)");
+		    "bundles without their end (process killed, or left by _exit or exec)");
 	add_missing(missing, sizeof(missing), t.incomplete, "recordings that stopped early");
 	add_missing(missing, sizeof(missing), t.no_contents, "launches without contents");
 	add_missing(missing, sizeof(missing), t.no_outcome, "launches without contents afterwards");

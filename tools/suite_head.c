@@ -147,9 +147,10 @@ static int add_notes(struct head *h, const struct suite *s, size_t bundle)
 	if (!kernels)
 		return 0;
 	return add(h, "Python notes", text_format("on %zu of %zu kernels", noted, kernels),
-		   noted == kernels ? ""
-		   : bundle_fact(s->bundles[bundle], "env.KERNELAB_NO_GLUE")
-			   ? "--no-glue"
+		   noted == kernels                                          ? ""
+		   : bundle_fact(s->bundles[bundle], "env.KERNELAB_NO_GLUE") ? "--no-glue"
+		   : !bundle_fact(s->bundles[bundle], "triton.folder")
+			   ? "no Triton seen in the program"
 			   : "not compiled in this run (Inductor's caches were warm: "
 			     "--fresh-cache), Triton before 3.4, or a Python without the glue");
 }

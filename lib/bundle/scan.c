@@ -190,8 +190,8 @@ int scan_load(struct bundle *b, struct error *err)
 		snprintf(b->damage, sizeof(b->damage), "%s",
 			 s.footer_seen  ? "the footer does not fit the file"
 			 : s.index_seen ? "the footer is missing"
-					: "no index: the program that wrote it was stopped, or its "
-					  "disk was full");
+					: "no index: the program that wrote it was killed, or left "
+					  "by _exit or exec, or its disk was full");
 	}
 	return 0;
 }

@@ -22,7 +22,7 @@ SHORT = {"KERNELAB_WAIT_BEFORE": "0.3s", "KERNELAB_WAIT_AFTER": "0.3s"}
 
 # name: (mode, environment, what `kernelab ls`, `show --launch 1` or standard error must say, or None)
 CASES = {
-    "plain": ("plain", {}, None),
+    "plain": ("plain", {}, r"on 0 of 1 kernels \(no Triton seen in the program\)"),
     "launch fails": ("launch-fails", {}, None),
     "context goes": ("context-goes", {}, None),
     "files close": ("files-close", {}, r"recording of process \d+ stopped"),
@@ -32,8 +32,8 @@ CASES = {
     "fork with threads": ("fork-threads", {}, None),
     "terminated": ("terminated", {}, "1 bundles without their end"),
     "aborted": ("aborted", {}, "INCOMPLETE"),
-    "quick exit": ("quick-exit", {}, "INCOMPLETE"),
-    "replaced": ("replaced", {}, "INCOMPLETE"),
+    "quick exit": ("quick-exit", {}, "INCOMPLETE: .*, or left by _exit or exec"),
+    "replaced": ("replaced", {}, "INCOMPLETE: .*, or left by _exit or exec"),
     "no folder": ("plain", {"KERNELAB_OUTPUT": "/nonexistent"}, r"recording of process \d+ stopped"),
     "a copy fails": ("plain", {"KERNELAB_SOFTGPU_FAULT": "cuMemcpyDtoHAsync_v2:3:700"}, "1 launches without contents"),
     "all copies fail": ("plain", {"KERNELAB_SOFTGPU_FAULT": "cuMemcpyDtoHAsync_v2:1+:1,cuMemcpyDtoH_v2:9:1"}, "5 launches without contents"),
