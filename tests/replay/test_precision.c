@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,10 +62,11 @@ static void approximations_are_not_exact(void **state)
 	assert_true(of_kernel("atomic_k").exact);
 }
 
-#define KERNEL(body)                                                                            \
-	".visible .entry k(\n.param .u64 p0,\n.param .u64 p1\n)\n{\n.reg .f32 %f<9>;\n"         \
-	"ld.param.u64 %rd1, [p0];\nld.param.u64 %rd2, [p1];\nld.global.f32 %f1, [%rd1];\n" body \
-	"ret;\n}\n"
+#define HEAD                                                                            \
+	".visible .entry k(\n.param .u64 p0,\n.param .u64 p1\n)\n{\n.reg .f32 %f<9>;\n" \
+	"ld.param.u64 %rd1, [p0];\nld.param.u64 %rd2, [p1];\nld.global.f32 %f1, [%rd1];\n"
+#define TAIL         "ret;\n}\n"
+#define KERNEL(body) HEAD body TAIL
 
 /* A cast on the way, as of the probabilities in attention, counts. */
 static void casts_on_the_way_count(void **state)
@@ -95,12 +97,35 @@ static void functions_have_their_error(void **state)
 	assert_true(p.function[1] == 0x1p-22);
 	assert_true(p.inner[1] == 0x1p-24);
 	assert_true(p.function[0] == 0);
-	p = of_text(KERNEL("tanh.approx.f32 %f4, %f1;\nst.global.f32 [%rd2], %f4;\n"), "k");
-	assert_true(p.function[1] == 0x1p-11);
 	p = of_text(KERNEL("div.rn.f32 %f4, %f1, %f1;\nst.global.f32 [%rd2], %f4;\n"), "k");
 	assert_true(p.function[1] == 0);
 	assert_true(of_kernel("softmax_k").function[1] == 0x1p-22);
 	assert_true(of_kernel("matmul_k").function[2] == 0);
+}
+
+/* Each as documented, no less and hardly more. */
+static void errors_are_those_of_the_document(void **state)
+{
+	static const struct {
+		const char *opcode;
+		double log2;
+	} known[] = {{"tanh.approx.bf16x2", -8},   {"tanh.approx.f16", -10.987},
+		     {"tanh.approx.f32", -11},     {"ex2.approx.ftz.bf16", -7},
+		     {"ex2.approx.f16x2", -9.9},   {"ex2.approx.f32", -22},
+		     {"lg2.approx.ftz.f32", -22},  {"sin.approx.f32", -20.5},
+		     {"cos.approx.f32", -20.5},    {"rsqrt.approx.ftz.f32", -22.9},
+		     {"sqrt.approx.ftz.f32", -23}, {"rcp.approx.f32", -23},
+		     {"div.approx.f32", -22},      {"div.full.f32", -22}};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		_cleanup_free_ char *ptx =
+			text_format("%s%s %%f2, %%f1;\nst.global.f32 [%%rd2], %%f2;\n%s", HEAD,
+				    known[i].opcode, TAIL);
+		double error = of_text(ptx, "k").function[1];
+
+		if (log2(error) < known[i].log2 || log2(error) > known[i].log2 + 0.01)
+			fail_msg("%s: 2^%g", known[i].opcode, log2(error));
+	}
 }
 
 static void constants_must_be_small_integers(void **state)
@@ -137,6 +162,7 @@ int main(void)
 		cmocka_unit_test(approximations_are_not_exact),
 		cmocka_unit_test(casts_on_the_way_count),
 		cmocka_unit_test(functions_have_their_error),
+		cmocka_unit_test(errors_are_those_of_the_document),
 		cmocka_unit_test(constants_must_be_small_integers),
 		cmocka_unit_test(loops_carry_shared_memory),
 	};
