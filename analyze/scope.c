@@ -136,20 +136,19 @@ static bool find_triple(struct search *s)
 }
 
 /* A config fails if any of its launches does: features of configs alone, where launches do not
- * separate. */
-static bool find_config(struct search *s, size_t *failing)
+ * separate. 1 if found, 0 or -ENOMEM. */
+static int find_config(struct search *s)
 {
-	size_t n = s->t->config_count;
+	size_t n = s->t->config_count, failing = 0;
 	_cleanup_free_ bool *failed = calloc(n + 1, sizeof(*failed));
 
-	*failing = 0;
 	if (!failed)
-		return false;
+		return -ENOMEM;
 	for (size_t i = 0; i < s->t->unit_count; i++)
 		failed[s->t->units[i].config_index] |= s->t->units[i].failed;
 	for (size_t i = 0; i < n; i++)
-		*failing += failed[i];
-	for (size_t i = 0; i < s->t->count && *failing < n; i++) {
+		failing += failed[i];
+	for (size_t i = 0; i < s->t->count && failing < n; i++) {
 		const struct trait *x = &s->t->items[i];
 		bool same = x->of_config;
 
@@ -157,10 +156,10 @@ static bool find_config(struct search *s, size_t *failing)
 			same = trait_holds(x, k) == failed[s->t->units[k].config_index];
 		if (same) {
 			s->best[0] = x;
-			return true;
+			return 1;
 		}
 	}
-	return false;
+	return 0;
 }
 
 /* Share of the failures that x holds for, less the share of the passes. */
@@ -310,17 +309,18 @@ static void count_units(const struct traits *t, struct scope *out)
 
 static int conclude(struct search *s, struct scope *out)
 {
-	size_t failing;
 	int e = list_able(s);
 
 	if (e)
 		return e;
-	if (find_single(s) || find_pair(s, true) || find_triple(s) || find_pair(s, false))
+	if (find_single(s) || find_pair(s, true) || find_triple(s) || find_pair(s, false)) {
 		out->kind = SCOPE_EXACT;
-	else if (find_config(s, &failing) || find_best(s))
-		out->kind = SCOPE_PARTLY;
-	else
-		out->kind = SCOPE_OPEN;
+	} else {
+		e = find_config(s);
+		if (e < 0)
+			return e;
+		out->kind = e || find_best(s) ? SCOPE_PARTLY : SCOPE_OPEN;
+	}
 	e = make_clauses(s, out);
 	return e || s->best[1] || out->kind != SCOPE_EXACT ? e : note_also(s, out);
 }
