@@ -12,7 +12,6 @@
 #include "lib/base.h"
 
 #define ALSO_SHOWN 3u
-#define NAMES_MAX  32u
 
 /* What a launch does that shows the difference: "fails" in bucket 3, "differs" in bucket 2. */
 struct verb_forms {
@@ -121,65 +120,88 @@ struct output_count {
 	size_t failed;
 };
 
-static struct output_count *count_output(struct output_count *list, size_t *n,
-					 const struct output_verdict *o)
+struct output_counts {
+	struct output_count *items;
+	size_t count, capacity;
+};
+
+static struct output_count *count_output(struct output_counts *list, const struct output_verdict *o)
 {
-	for (size_t i = 0; i < *n; i++)
-		if (!strcmp(list[i].name, o->name) && list[i].dtype == o->dtype)
-			return &list[i];
-	if (*n == NAMES_MAX)
+	for (size_t i = 0; i < list->count; i++)
+		if (!strcmp(list->items[i].name, o->name) && list->items[i].dtype == o->dtype)
+			return &list->items[i];
+	if (array_reserve(&list->items, list->count, &list->capacity, sizeof(*list->items)))
 		return NULL;
-	list[*n] = (struct output_count){o->name, o->dtype, 0};
-	return &list[(*n)++];
+	list->items[list->count] = (struct output_count){o->name, o->dtype, 0};
+	return &list->items[list->count++];
 }
 
-static void put_outputs(FILE *out, const struct output_count *list, size_t n, bool failed)
+static void put_outputs(FILE *out, const struct output_counts *list, bool failed)
 {
 	const char *gap = "";
 
-	for (size_t i = 0; i < n; i++)
-		if ((list[i].failed > 0) == failed) {
-			fprintf(out, "%s%s (%s)", gap, list[i].name, dtype_name(list[i].dtype));
+	for (size_t i = 0; i < list->count; i++)
+		if ((list->items[i].failed > 0) == failed) {
+			fprintf(out, "%s%s (%s)", gap, list->items[i].name,
+				dtype_name(list->items[i].dtype));
 			gap = ", ";
 		}
 }
 
-/* Where some outputs show it in some failing launch, and others never. */
-static char *outputs_text(const struct traits *t, int bucket)
+/* In which failing launches each output shows it; none where a launch fails as a whole. */
+static int count_outputs(const struct traits *t, int bucket, struct output_counts *list)
 {
-	struct output_count list[NAMES_MAX];
-	size_t n = 0, failed = 0, size;
-	char *text = NULL;
-	FILE *out;
-
 	for (size_t i = 0; i < t->unit_count; i++) {
 		const struct case_verdict *c = t->units[i].launch;
 
 		if (!t->units[i].failed)
 			continue;
-		if (c->worst_output >= c->output_count)
-			return strdup(""); /* it is the launch as a whole */
+		if (c->worst_output >= c->output_count) {
+			list->count = 0;
+			return 0;
+		}
 		for (size_t k = 0; k < c->output_count; k++) {
-			struct output_count *x = count_output(list, &n, &c->outputs[k]);
+			struct output_count *x = count_output(list, &c->outputs[k]);
 
 			if (!x)
-				return strdup("");
+				return -ENOMEM;
 			x->failed += c->outputs[k].outcome.bucket == bucket &&
 				     !c->outputs[k].outcome.unproven;
 		}
 	}
-	for (size_t i = 0; i < n; i++)
-		failed += list[i].failed > 0;
-	if (!failed || failed == n)
-		return strdup("");
+	return 0;
+}
+
+/* Where some outputs show it in some failing launch, and others never. */
+static char *outputs_text(const struct traits *t, int bucket)
+{
+	struct output_counts list = {0};
+	size_t failed = 0, size;
+	char *text = NULL;
+	FILE *out;
+
+	if (count_outputs(t, bucket, &list))
+		goto end;
+	for (size_t i = 0; i < list.count; i++)
+		failed += list.items[i].failed > 0;
+	if (!failed || failed == list.count) {
+		text = strdup("");
+		goto end;
+	}
 	out = open_memstream(&text, &size);
 	if (!out)
-		return NULL;
+		goto end;
 	fputs("only output ", out);
-	put_outputs(out, list, n, true);
+	put_outputs(out, &list, true);
 	fputs(", not ", out);
-	put_outputs(out, list, n, false);
-	return fclose(out) ? NULL : text;
+	put_outputs(out, &list, false);
+	if (fclose(out)) {
+		free(text);
+		text = NULL;
+	}
+end:
+	free(list.items);
+	return text;
 }
 
 /* ---- types: families of one source ---- */

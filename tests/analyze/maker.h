@@ -7,7 +7,7 @@
 #include "kernelab/dtype.h"
 
 #define MAKER_ADDRESS UINT64_C(0x7f0000000000) /* of the first extent */
-#define MAKER_EXTENTS 4
+#define MAKER_EXTENTS 40
 
 struct maker {
 	struct bundle_writer *writer;
