@@ -7,8 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of one text: CONFIG.options and CASE.params are of a recording, so what is beyond is left out. */
-#define WORDS_MAX  256u
+/*
+ * Of one text: CONFIG.options and CASE.params are of a recording, so what is beyond is left out.
+ * 4 KiB of parameters are at most 512 pointers; block sizes are powers of two, of which there are
+ * fewer than 64.
+ */
+#define WORDS_MAX  512u
 #define WORD_SIZES 64u
 
 /* "num_warps=4" or "64x32"; points into the text. */

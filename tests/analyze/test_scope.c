@@ -229,6 +229,67 @@ static void test_nothing_to_tell(void **state)
 	      NULL);
 }
 
+/* A kernel may have many outputs: one of them fails. */
+static void test_outputs(void **state)
+{
+	static char names[MAKER_EXTENTS][8];
+	struct record_arg args[MAKER_EXTENTS];
+	struct record_extent extents[MAKER_EXTENTS];
+	const void *a[MAKER_EXTENTS], *b[MAKER_EXTENTS];
+	struct record_family f = {.key = {7, 7}, .name = "many", .args = {args, MAKER_EXTENTS}};
+	struct record_case c = {.bundle = "a.klab",
+				.seq = 1,
+				.grid = {8, 1, 1},
+				.fidelity = FIDELITY_FAITHFUL,
+				.extents = {extents, MAKER_EXTENTS}};
+
+	(void)state;
+	begin();
+	for (uint32_t i = 0; i < MAKER_EXTENTS; i++) {
+		snprintf(names[i], sizeof(names[i]), "out%02u", i);
+		args[i] = (struct record_arg){.name = names[i],
+					      .type = "!tt.ptr<f32>",
+					      .dtype = DTYPE_F32,
+					      .pointer = true};
+		extents[i] = (struct record_extent){.address = MAKER_ADDRESS + ((uint64_t)i << 20),
+						    .size = sizeof(plain),
+						    .arg = i + 1,
+						    .dtype = DTYPE_F32};
+		a[i] = plain;
+		b[i] = i == 17 ? broken : plain;
+	}
+	assert_int_equal(bundle_put_family(maker.writer, &f), 0);
+	c.config = maker_config(&maker, f.key, "num_warps=4");
+	maker_case_full(&maker, &c);
+	for (uint32_t i = 0; i < 2; i++) {
+		maker_trial(&maker, SIDE_A, TRIAL_REPEAT, i, a);
+		maker_trial(&maker, SIDE_B, TRIAL_REPEAT, i, b);
+	}
+	check(judge(), SCOPE_ALL, "; only output out17 (f32), not out00 (f32), ", "out39 (f32)");
+}
+
+/* Nor are 256 arguments too many: the last of 300 tells. */
+static void test_many_arguments(void **state)
+{
+	static char params[2][16384];
+	uint32_t c;
+
+	(void)state;
+	for (size_t k = 0; k < 2; k++) {
+		size_t n = 0;
+
+		for (int i = 0; i < 300; i++)
+			n += (size_t)snprintf(params[k] + n, sizeof(params[k]) - n,
+					      "in_ptr%d=0x7f0000%06x ", i, i << 8);
+		snprintf(params[k] + n, sizeof(params[k]) - n, "n=%d", k ? 48 : 50);
+	}
+	begin();
+	c = maker_config(&maker, family, "num_warps=4 16");
+	launch(c, params[0], broken);
+	launch(c, params[1], plain);
+	check(judge(), SCOPE_EXACT, "with n % 16 ≠ 0 fails, not the other one", NULL);
+}
+
 /* Options and parameters come from a file: no count, length or number in them is trusted. */
 static void test_hostile(void **state)
 {
@@ -261,6 +322,8 @@ int main(void)
 		cmocka_unit_test(test_open),
 		cmocka_unit_test(test_small),
 		cmocka_unit_test(test_nothing_to_tell),
+		cmocka_unit_test(test_outputs),
+		cmocka_unit_test(test_many_arguments),
 		cmocka_unit_test(test_hostile),
 	};
 
