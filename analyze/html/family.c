@@ -24,6 +24,19 @@ static int put_item(FILE *out, const char *name, const char *text)
 	return e;
 }
 
+/* Red where it speaks against B, green where not. Rule 1 fires where all is equal; that it does
+ * not, or that only rule 9 does, is neither. */
+static const char *step_class(enum rule r, enum step_state s)
+{
+	if (s == STEP_UNASKED)
+		return "unasked";
+	if (r == RULE_BITS)
+		return s == STEP_FIRED ? "passed" : "open";
+	if (r == RULE_OTHERWISE)
+		return "open";
+	return s == STEP_FIRED ? "fired" : "passed";
+}
+
 static int put_chain(FILE *out, const struct chain *c, const struct outcome *o)
 {
 	int e = 0;
@@ -46,10 +59,7 @@ static int put_chain(FILE *out, const struct chain *c, const struct outcome *o)
 			fputs("<td>–<td>–<td>", out);
 		else
 			fprintf(out, "<td>%.4g<td>%.4g<td>", s->figure, s->limit);
-		fprintf(out, "<span class=\"step %s\">%s</span>",
-			s->state == STEP_FIRED    ? "fired"
-			: s->state == STEP_PASSED ? "passed"
-						  : "unasked",
+		fprintf(out, "<span class=\"step %s\">%s</span>", step_class(r, s->state),
 			step_state_name(s->state));
 		if (r == o->rule)
 			fputs(" <strong>decides</strong>", out);

@@ -101,6 +101,8 @@ def check_page():
     for word in ("3 unproven", "3 suspicious", "2 small", "1 bitwise", "Evidence, rule by rule",
                  "nothing was tested", "not fired", "decides"):
         expect(word in everything, f"the page lacks {word!r}")
+    marks = set(re.findall(r"<td>bits<td>.*?<span class=\"step (\w+)\">([a-z ]+)<", page_of("page.klab", status=1)[0]))
+    expect(marks == {("passed", "fired"), ("open", "not fired")}, f"how rule 1 is marked: {marks}")
     pictures = pictures_of(page)
     expect(len(pictures) == 4, f"{len(pictures)} pictures of 4 families that differ")
     tile = next(p for p in pictures if p["how"].startswith("M="))
