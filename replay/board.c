@@ -156,6 +156,7 @@ static CUresult hold(struct board *s, size_t i)
 {
 	const struct contents *c = s->contents;
 	CUdeviceptr *at = &s->pictures[BANK_BEFORE].at[i];
+	CUresult result;
 
 	if (!*at) /* another chunk with the same contents may have been sent by now */
 		*at = slots_find(&s->slots, identity_of(c, i));
@@ -167,7 +168,10 @@ static CUresult hold(struct board *s, size_t i)
 		return CUDA_SUCCESS;
 	}
 	s->watch->cost->input_bytes += CHUNK_BYTES;
-	return ring_upload(&s->ring, *at, contents_chunk(c, i), CHUNK_BYTES);
+	result = ring_upload(&s->ring, *at, contents_chunk(c, i), CHUNK_BYTES);
+	if (result != CUDA_SUCCESS)
+		slots_forget(&s->slots, identity_of(c, i));
+	return result;
 }
 
 int board_take(struct board *s, const struct contents *contents, struct error *err)

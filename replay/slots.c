@@ -22,16 +22,24 @@ static uint32_t *bucket_of(struct slots *s, struct hash128 identity)
 	return &s->buckets[identity.low & (s->bucket_count - 1)];
 }
 
-CUdeviceptr slots_find(struct slots *s, struct hash128 identity)
+static struct slot *find_slot(struct slots *s, struct hash128 identity)
 {
 	if (!s->bucket_count)
-		return 0;
+		return NULL;
 	for (uint32_t i = *bucket_of(s, identity); i; i = s->items[i - 1].next)
-		if (hash_equal(s->items[i - 1].identity, identity)) {
-			s->items[i - 1].turn = s->turn;
-			return s->items[i - 1].address;
-		}
-	return 0;
+		if (hash_equal(s->items[i - 1].identity, identity))
+			return &s->items[i - 1];
+	return NULL;
+}
+
+CUdeviceptr slots_find(struct slots *s, struct hash128 identity)
+{
+	struct slot *found = find_slot(s, identity);
+
+	if (!found)
+		return 0;
+	found->turn = s->turn;
+	return found->address;
 }
 
 static void link_slot(struct slots *s, size_t index)
@@ -147,6 +155,16 @@ CUdeviceptr slots_take(struct slots *s, struct hash128 identity)
 	if (!hash_is_zero(identity))
 		link_slot(s, i);
 	return s->items[i].address;
+}
+
+void slots_forget(struct slots *s, struct hash128 identity)
+{
+	struct slot *found = find_slot(s, identity);
+
+	if (!found)
+		return;
+	unlink_slot(s, (size_t)(found - s->items));
+	found->identity = (struct hash128){0};
 }
 
 void slots_clear(struct slots *s)

@@ -45,6 +45,9 @@ CUdeviceptr slots_find(struct slots *s, struct hash128 identity);
  */
 CUdeviceptr slots_take(struct slots *s, struct hash128 identity);
 
+/* The slot that holds this could not be filled: it is not found any more. */
+void slots_forget(struct slots *s, struct hash128 identity);
+
 /* Gives all device memory back. */
 void slots_clear(struct slots *s);
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -254,6 +255,29 @@ static void contents_are_sent_once(void **state)
 	restored();
 }
 
+static CUresult CUDAAPI no_upload(CUdeviceptr to, const void *from, size_t bytes, CUstream on)
+{
+	return CUDA_ERROR_UNKNOWN;
+}
+
+/* What could not be sent is not found on the device later. */
+static void failed_uploads_are_forgotten(void **state)
+{
+	__typeof__(driver.cuMemcpyHtoDAsync_v2) upload = driver.cuMemcpyHtoDAsync_v2;
+	struct error err = {0};
+	uint64_t bytes;
+
+	identity[4] = hash_bytes("a third", 7);
+	pages[4]->data[0] ^= 1;
+	driver.cuMemcpyHtoDAsync_v2 = no_upload;
+	assert_int_equal(board_take(&board, &contents, &err), -EIO);
+	driver.cuMemcpyHtoDAsync_v2 = upload;
+	bytes = cost.input_bytes;
+	assert_int_equal(board_take(&board, &contents, &err), 0);
+	assert_int_equal(cost.input_bytes, bytes + CHUNK_BYTES);
+	restored();
+}
+
 static bool gpu_is_here(void)
 {
 	struct replay_options o;
@@ -275,6 +299,7 @@ int main(void)
 		cmocka_unit_test(fills_what_is_set),
 		cmocka_unit_test(only_changes_move),
 		cmocka_unit_test(contents_are_sent_once),
+		cmocka_unit_test(failed_uploads_are_forgotten),
 	};
 
 	if (!getenv("KERNELAB_DRIVER") && !gpu_is_here())
