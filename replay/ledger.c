@@ -59,16 +59,21 @@ static int put_plan(struct ledger *r)
 			"hash of kernels, launches, shard and trials");
 }
 
-/* analyze tells by it whether all parts are there. */
+/* analyze tells by them whether all parts are there, and are parts of one replay. */
 static int put_shard(struct ledger *r)
 {
 	const struct shard *s = &r->plan->shard;
-	char text[32];
+	char text[32], hex[HASH_TEXT_BYTES];
+	int rc;
 
 	if (!s->count)
 		return 0;
 	snprintf(text, sizeof(text), "%u/%u", s->index, s->count);
-	return put_fact(r, "replay.shard", text, "part of the launches");
+	rc = put_fact(r, "replay.shard", text, "part of the launches");
+	return rc ? rc
+		  : put_fact(r, "replay.whole",
+			     hash_text(plan_hash_whole(r->plan, r->options), hex),
+			     "hash of kernels, launches and trials of all parts");
 }
 
 /* The recorded run's answers about the model stand in the result too. */

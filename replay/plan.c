@@ -536,10 +536,11 @@ static void hash_member(struct hash_state *h, const struct suite_member *m)
 	hash_state_add(h, &id, sizeof(id));
 }
 
-struct hash128 plan_hash(const struct plan *p, const struct replay_options *o)
+static struct hash128 hash_plan(const struct plan *p, const struct replay_options *o,
+				const struct shard *shard)
 {
-	const uint64_t numbers[] = {o->repeats,     o->repeats_max, o->trials, p->shard.index,
-				    p->shard.count, p->pairs.count, p->count};
+	const uint64_t numbers[] = {o->repeats,   o->repeats_max, o->trials, shard->index,
+				    shard->count, p->pairs.count, p->count};
 	struct hash_state *h = hash_state_new();
 	struct hash128 hash = {0};
 
@@ -567,4 +568,14 @@ struct hash128 plan_hash(const struct plan *p, const struct replay_options *o)
 	hash = hash_state_end(h);
 	hash_state_free(h);
 	return hash;
+}
+
+struct hash128 plan_hash(const struct plan *p, const struct replay_options *o)
+{
+	return hash_plan(p, o, &p->shard);
+}
+
+struct hash128 plan_hash_whole(const struct plan *p, const struct replay_options *o)
+{
+	return hash_plan(p, o, &(struct shard){0});
 }

@@ -56,8 +56,11 @@ void plan_free(struct plan *p);
 
 /*
  * Identity of what will be run: the sides' kernels by machine code (else by image), launches,
- * shard and trials. Two replays of equal hash give results that can be put together.
+ * shard and trials. A result goes on only in a replay of equal hash.
  */
 struct hash128 plan_hash(const struct plan *p, const struct replay_options *options);
+
+/* The same of the whole replay that the shard is a part of: equal for all its parts. */
+struct hash128 plan_hash_whole(const struct plan *p, const struct replay_options *options);
 
 #endif

@@ -244,6 +244,50 @@ static void test_cut_off(void **state)
 	analysis_free(a);
 }
 
+/* A part of a replay; whole: its fact, NULL: of a version without it. */
+static char *make_part(const char *file, const char *part, const char *whole)
+{
+	struct record_fact shard = {.name = "replay.shard", .value = part};
+	struct record_fact of = {.name = "replay.whole", .value = whole};
+	char *path = scratch_path(file);
+	struct maker m;
+
+	maker_begin(&m, path, NULL);
+	assert_int_equal(bundle_put_fact(m.writer, &shard), 0);
+	if (whole)
+		assert_int_equal(bundle_put_fact(m.writer, &of), 0);
+	maker_case(&m, maker_config(&m, maker_family(&m, "k", DTYPE_F32), "num_warps=4"), 1,
+		   DTYPE_F32, N);
+	maker_trials(&m, plain, plain);
+	maker_end(&m);
+	return path;
+}
+
+/* Two results are parts 0/2 and 1/2; a part of another replay is not the missing one. */
+static void test_parts_of_two_replays(void **state)
+{
+	static const struct {
+		const char *x, *y;
+		size_t missing;
+	} rows[] = {{"a", "a", 0}, {"a", "b", 2}, {"a", NULL, 0}, {NULL, "b", 0}, {NULL, NULL, 0}};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+		_cleanup_free_ char *x = make_part("x.klab", "0/2", rows[i].x);
+		_cleanup_free_ char *y = make_part("y.klab", "1/2", rows[i].y);
+		struct analysis *a = run2(x, y);
+
+		assert_int_equal(a->incomplete_count, rows[i].missing);
+		if (rows[i].missing) {
+			assert_non_null(strstr(a->incomplete[0], "shard 1/2 is missing of the "
+								 "replay of "));
+			assert_non_null(strstr(a->incomplete[0], "x.klab"));
+			assert_non_null(strstr(a->incomplete[1], "shard 0/2 is missing"));
+			assert_non_null(strstr(a->incomplete[1], "y.klab"));
+		}
+		analysis_free(a);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -256,6 +300,7 @@ int main(void)
 		cmocka_unit_test(test_trial_twice),
 		cmocka_unit_test(test_missing_chunk),
 		cmocka_unit_test(test_cut_off),
+		cmocka_unit_test(test_parts_of_two_replays),
 	};
 
 	return cmocka_run_group_tests(tests, setup, scratch_teardown);

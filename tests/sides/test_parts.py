@@ -111,6 +111,13 @@ def check_shards(tmp, a, b):
     done = analyze([*parts, f"{tmp}/half.klab"], f"{tmp}/mixed.json", 2)
     tool.expect("cut differently" in done.stdout + done.stderr, done.stdout + done.stderr)
 
+    # The other half, but of a replay with other trials.
+    replay(a, b, "-o", f"{tmp}/other.klab", "--shard", "1/2", "--repeats", "4")
+    done = analyze([f"{tmp}/half.klab", f"{tmp}/other.klab"], f"{tmp}/mixed.json", 2)
+    for text in (f"shard 1/2 is missing of the replay of {tmp}/half.klab",
+                 f"shard 0/2 is missing of the replay of {tmp}/other.klab"):
+        tool.expect(text in done.stdout + done.stderr, done.stdout + done.stderr)
+
     # A diff judges at once: an array's task number is no reason to run a part of it.
     tool.run([tool.kernelab, "diff", a, "--b", b, "--device", "soft", "--family", "^adam$"], 0,
              SLURM_ARRAY_TASK_ID="5", SLURM_ARRAY_TASK_MIN="4", SLURM_ARRAY_TASK_COUNT="3")
