@@ -70,14 +70,6 @@ static int add_input(struct float_inputs *out, uint64_t from, uint64_t end, cons
 	return rc;
 }
 
-static bool is_measured(const struct record_launch *launch)
-{
-	for (size_t i = 0; i < launch->regions.count; i++)
-		if (launch->regions.items[i].reads.count || launch->regions.items[i].writes.count)
-			return true;
-	return false;
-}
-
 /* The part of [p->address, end) that was seen to be read. */
 static int add_reads(struct float_inputs *out, const struct record_launch *launch, uint64_t end,
 		     const struct pointer *p, uint32_t bytes)
@@ -107,8 +99,6 @@ static int add_reads(struct float_inputs *out, const struct record_launch *launc
 int float_inputs_find(struct float_inputs *out, const struct pointer *pointers, size_t count,
 		      const struct record_launch *launch)
 {
-	bool measured = is_measured(launch);
-
 	*out = (struct float_inputs){0};
 	for (size_t i = 0; i < count; i++) {
 		const struct pointer *p = &pointers[i];
@@ -120,8 +110,8 @@ int float_inputs_find(struct float_inputs *out, const struct pointer *pointers, 
 			end = pointers[i + 1].address;
 		if (!f)
 			continue;
-		rc = measured ? add_reads(out, launch, end, p, f->bytes)
-			      : add_input(out, p->address, end, p, f->bytes);
+		rc = launch->measured ? add_reads(out, launch, end, p, f->bytes)
+				      : add_input(out, p->address, end, p, f->bytes);
 		if (rc)
 			return rc;
 	}

@@ -28,9 +28,9 @@ struct float_inputs {
 
 /*
  * Float elements behind the pointers (sorted): from each pointer of a float type to the next
- * pointer of the same region, or the region's end. Of a measured launch (some region lists what is
- * read or written) only what is read; else what lies behind the tensor is changed with it: the
- * launch does not read it. Free items. 0 or -ENOMEM.
+ * pointer of the same region, or the region's end. Of a measured launch only what is read; else
+ * what lies behind the tensor is changed with it: the launch does not read it. Free items. 0 or
+ * -ENOMEM.
  */
 int float_inputs_find(struct float_inputs *out, const struct pointer *pointers, size_t count,
 		      const struct record_launch *launch);

@@ -193,7 +193,7 @@ static void only_what_is_read_changes(void **state)
 	uint64_t reads[] = {0x10, 0x20, 0x42, 0x6, 0xf0, 0x20};
 	struct record_region region = {
 		.base = BASE, .size = 0x1000, .reads = {reads, ARRAY_LENGTH(reads)}};
-	struct record_launch launch = {.regions = {&region, 1}};
+	struct record_launch launch = {.measured = true, .regions = {&region, 1}};
 	struct float_inputs inputs;
 
 	assert_int_equal(float_inputs_find(&inputs, p, 2, &launch), 0);
@@ -205,6 +205,11 @@ static void only_what_is_read_changes(void **state)
 	assert_int_equal(inputs.items[2].size, 0x10);
 	assert_int_equal(inputs.items[3].base, BASE + 0x100);
 	assert_int_equal(inputs.items[3].size, 0x10);
+	free(inputs.items);
+
+	region.reads.count = 0; /* it reads nothing */
+	assert_int_equal(float_inputs_find(&inputs, p, 2, &launch), 0);
+	assert_int_equal(inputs.count, 0);
 	free(inputs.items);
 }
 
