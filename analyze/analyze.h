@@ -68,7 +68,7 @@ struct question {
 
 struct analysis {
 	struct result **results;
-	bool results_temporary; /* their files go with the program: reports for people name none */
+	bool results_temporary; /* their files go with the program: no report names them */
 	size_t result_count;
 	const struct record_side *sides[SIDE_COUNT];
 	const char *device; /* name of the device that replayed; "unknown" */

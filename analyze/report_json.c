@@ -610,7 +610,7 @@ static void put_head(struct writer *w, json_t *root, const struct analysis *a)
 	put(w, root, "tool_version", json_string(KERNELAB_VERSION));
 	list = array_in(w, root, "results");
 	for (size_t i = 0; list && i < a->result_count; i++)
-		append(w, list, text(a->results[i]->path));
+		append(w, list, text_or_null(a->results_temporary ? NULL : a->results[i]->path));
 	put(w, root, "complete", json_boolean(!a->incomplete_count));
 	list = array_in(w, root, "incomplete");
 	for (size_t i = 0; list && i < a->incomplete_count; i++)

@@ -177,6 +177,13 @@ with tempfile.TemporaryDirectory(prefix="kernelab-replay-") as folder:
     if "INCOMPLETE " not in verdict.stdout:
         problems.append(f"the report has no word of the cut recording: {verdict.stdout}")
 
+    # A report names a result that was kept, and none that was removed.
+    for options, wanted in ([], [None]), (["-o", at("kept.klab")], [at("kept.klab")]):
+        done = subprocess.run([KERNELAB, "diff", a, "--b", "recorded", "--json", "-", *options, *soft],
+                              capture_output=True, text=True)
+        if done.returncode or json.loads(done.stdout)["results"] != wanted:
+            problems.append(f"diff {options}: {done.returncode}\n{done.stdout[:200]}{done.stderr}")
+
     # Standard output that takes nothing, or is closed, is noticed.
     with open("/dev/full", "w", encoding="utf-8") as full:
         expect(subprocess.run([KERNELAB, "analyze", at("cut-out.klab")], stdout=full, text=True,
