@@ -54,12 +54,13 @@ static void fill(unsigned char *data, size_t size, uint32_t kind)
 		data[pick((uint32_t)size)] ^= 1u << pick(8);
 }
 
+#define EXTENTS      4
 #define EXTENT_BYTES 300
 
 static void put_trials(struct maker *m)
 {
-	static unsigned char data[MAKER_EXTENTS][EXTENT_BYTES];
-	const void *contents[MAKER_EXTENTS];
+	static unsigned char data[EXTENTS][EXTENT_BYTES];
+	const void *contents[EXTENTS];
 	uint32_t kind = pick(3);
 
 	for (uint32_t i = 0, n = pick(12); i < n; i++) {
@@ -73,7 +74,7 @@ static void put_trials(struct maker *m)
 		t.index = pick(200) ? i / 2 : 0;
 		t.stray_bytes = pick(60) ? 0 : pick(100);
 		t.unwritten_bytes = pick(60) ? 0 : pick(100);
-		for (size_t k = 0; k < MAKER_EXTENTS; k++) {
+		for (size_t k = 0; k < EXTENTS; k++) {
 			if (!i || !pick(9))
 				fill(data[k], EXTENT_BYTES, pick(4) ? kind : pick(3));
 			contents[k] = data[k];
@@ -84,12 +85,12 @@ static void put_trials(struct maker *m)
 
 static void put_case(struct maker *m)
 {
-	struct record_extent e[MAKER_EXTENTS];
+	struct record_extent e[EXTENTS];
 	struct record_case c = {.config = m->configs ? odd(m->configs, 500) : 0,
 				.bundle = words(),
 				.seq = pick(5),
 				.fidelity = pick(6) ? FIDELITY_FAITHFUL : odd(4, 10),
-				.extents = {e, pick(MAKER_EXTENTS + 1)},
+				.extents = {e, pick(EXTENTS + 1)},
 				.params = words(),
 				.repro = words()};
 
