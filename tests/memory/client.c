@@ -8,15 +8,7 @@
 #include "drv/driver.h"
 #include "kernelab/hash.h"
 #include "lib/base.h"
-
-#define CHECK(call)                                                                 \
-	do {                                                                        \
-		CUresult r_ = (call);                                               \
-		if (r_ != CUDA_SUCCESS) {                                           \
-			fprintf(stderr, "memory client: %s: %d\n", #call, (int)r_); \
-			exit(3);                                                    \
-		}                                                                   \
-	} while (0)
+#include "tests/check.h"
 
 #define N 256u
 

@@ -13,15 +13,7 @@
 
 #include "drv/driver.h"
 #include "lib/base.h"
-
-#define CHECK(call)                                                          \
-	do {                                                                 \
-		CUresult r_ = (call);                                        \
-		if (r_ != CUDA_SUCCESS) {                                    \
-			fprintf(stderr, "client: %s: %d\n", #call, (int)r_); \
-			exit(3);                                             \
-		}                                                            \
-	} while (0)
+#include "tests/check.h"
 
 #define BYTES (3 * 262144 + 1000) /* more chunks than one, the last not whole */
 

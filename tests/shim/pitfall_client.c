@@ -11,15 +11,7 @@
 #include "drv/driver.h"
 #include "lib/base.h"
 #include "shim/real_dl.h"
-
-#define CHECK(call)                                                                  \
-	do {                                                                         \
-		CUresult r_ = (call);                                                \
-		if (r_ != CUDA_SUCCESS) {                                            \
-			fprintf(stderr, "pitfall_client: %s: %d\n", #call, (int)r_); \
-			exit(3);                                                     \
-		}                                                                    \
-	} while (0)
+#include "tests/check.h"
 
 #define HEAD ".version 7.0\n.target sm_80\n.address_size 64\n"
 

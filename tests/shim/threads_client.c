@@ -12,15 +12,7 @@
 
 #include "drv/driver.h"
 #include "lib/base.h"
-
-#define CHECK(call)                                                                  \
-	do {                                                                         \
-		CUresult r_ = (call);                                                \
-		if (r_ != CUDA_SUCCESS) {                                            \
-			fprintf(stderr, "threads_client: %s: %d\n", #call, (int)r_); \
-			exit(3);                                                     \
-		}                                                                    \
-	} while (0)
+#include "tests/check.h"
 
 #define THREADS 8
 #define ROUNDS  12
