@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "drv/element.h"
 #include "shim/map.h"
 #include "shim/recorder.h"
 
@@ -133,33 +134,10 @@ bool tensor_maps_find(struct bundle_writer *w, const void *bytes, uint64_t *addr
 	return true;
 }
 
-/* An upper bound where elements are packed. */
-static uint64_t element_bytes(uint32_t type)
-{
-	switch (type) {
-	case CU_TENSOR_MAP_DATA_TYPE_UINT16:
-	case CU_TENSOR_MAP_DATA_TYPE_FLOAT16:
-	case CU_TENSOR_MAP_DATA_TYPE_BFLOAT16:
-		return 2;
-	case CU_TENSOR_MAP_DATA_TYPE_UINT32:
-	case CU_TENSOR_MAP_DATA_TYPE_INT32:
-	case CU_TENSOR_MAP_DATA_TYPE_FLOAT32:
-	case CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ:
-	case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32:
-	case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ:
-		return 4;
-	case CU_TENSOR_MAP_DATA_TYPE_UINT64:
-	case CU_TENSOR_MAP_DATA_TYPE_INT64:
-	case CU_TENSOR_MAP_DATA_TYPE_FLOAT64:
-		return 8;
-	default:
-		return 1;
-	}
-}
-
 bool tensor_maps_extent(const void *bytes, uint64_t *address, uint64_t *size)
 {
 	struct tensor_map *t;
+	uint32_t element;
 	bool found;
 
 	pthread_mutex_lock(&recorder_table_lock);
@@ -167,7 +145,8 @@ bool tensor_maps_extent(const void *bytes, uint64_t *address, uint64_t *size)
 	found = t && !memcmp(&t->bytes, bytes, sizeof(t->bytes)) && t->rank && t->dims[0];
 	if (found) {
 		*address = t->address;
-		*size = t->dims[0] * element_bytes(t->data_type);
+		element = element_bytes((CUtensorMapDataType)t->data_type);
+		*size = t->dims[0] * (element ? element : 1); /* packed: at most a byte */
 		if (t->interleave) /* a row of slices of 16 or 32 bytes: strides[0] apart */
 			found = false;
 		for (uint32_t i = 1; found && i < t->rank; i++)

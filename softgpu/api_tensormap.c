@@ -8,33 +8,9 @@
 
 #include <string.h>
 
+#include "drv/element.h"
 #include "softgpu/log.h"
 #include "softgpu/tensormap.h"
-
-static uint32_t element_bytes(CUtensorMapDataType type)
-{
-	switch ((int)type) {
-	case CU_TENSOR_MAP_DATA_TYPE_UINT8:
-		return 1;
-	case CU_TENSOR_MAP_DATA_TYPE_UINT16:
-	case CU_TENSOR_MAP_DATA_TYPE_FLOAT16:
-	case CU_TENSOR_MAP_DATA_TYPE_BFLOAT16:
-		return 2;
-	case CU_TENSOR_MAP_DATA_TYPE_UINT32:
-	case CU_TENSOR_MAP_DATA_TYPE_INT32:
-	case CU_TENSOR_MAP_DATA_TYPE_FLOAT32:
-	case CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ:
-	case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32:
-	case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ:
-		return 4;
-	case CU_TENSOR_MAP_DATA_TYPE_UINT64:
-	case CU_TENSOR_MAP_DATA_TYPE_INT64:
-	case CU_TENSOR_MAP_DATA_TYPE_FLOAT64:
-		return 8;
-	default:
-		return 0; /* the packed 4- and 6-bit types need sm_100 */
-	}
-}
 
 /*
  * The rules of the driver API's page on cuTensorMapEncodeTiled, as far as a GPU's driver keeps
@@ -85,7 +61,7 @@ API cuTensorMapEncodeTiled(CUtensorMap *tensorMap, CUtensorMapDataType tensorDat
 
 	if (!tensorMap || !globalDim || !boxDim || !elementStrides || !tensorRank ||
 	    tensorRank > TENSORMAP_MAX_RANK || (tensorRank > 1 && !globalStrides) ||
-	    !element_bytes(tensorDataType))
+	    !element_bytes(tensorDataType)) /* the packed types need sm_100 */
 		return CUDA_ERROR_INVALID_VALUE;
 	if ((unsigned)interleave > CU_TENSOR_MAP_INTERLEAVE_32B ||
 	    (unsigned)swizzle > CU_TENSOR_MAP_SWIZZLE_128B ||
