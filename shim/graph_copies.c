@@ -97,6 +97,17 @@ static uint64_t bytes_from(const struct graph_copies *c, const struct record_reg
 	return sum;
 }
 
+/* Both sides of it. */
+static void drop_region(struct graph_copies *c, uint32_t region)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->count; i++)
+		if (c->items[i].region != region)
+			c->items[kept++] = c->items[i];
+	c->count = kept;
+}
+
 static int plan_all(struct graph_copies *c, struct regions *regions, uint64_t max_bytes,
 		    bool *partial)
 {
@@ -110,7 +121,8 @@ static int plan_all(struct graph_copies *c, struct regions *regions, uint64_t ma
 				return r;
 			if (bytes_from(c, region, before) <= max_bytes)
 				continue;
-			c->count = before;
+			/* Behind the kernel it can be more: see RUNS_MAX. */
+			drop_region(c, (uint32_t)i);
 			region->note = text_format(
 				"no contents: larger than KERNELAB_MAX_REGION, %llu bytes",
 				(unsigned long long)max_bytes);
