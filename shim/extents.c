@@ -23,7 +23,7 @@
 #define TABLE_BYTES_MAX    (256u << 20) /* bitmaps of 16 GiB of regions */
 #define PLAIN_SHARED_BYTES (48u << 10)  /* more has to be asked for */
 #define KEPT_ATTRIBUTES    4u
-#define ROUNDS_MAX         8u /* of following pointers in memory: so deep, at least */
+#define ROUNDS_MAX         8u /* steps of following pointers in memory, at least */
 
 /* Over a whole measurement: variants, their places and the device's buffer. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -452,10 +452,14 @@ static void measure_all(struct regions *regions, const struct launch_facts *f, C
 static void follow_all(struct regions *regions, CUstream stream)
 {
 	const char *limited = NULL;
+	unsigned round = 0;
 
-	for (unsigned round = 0;
-	     round < ROUNDS_MAX && pointers_follow(regions, stream, NULL, &limited); round++)
+	while (round < ROUNDS_MAX && pointers_follow(regions, stream, NULL, &limited)) {
 		regions_merge(regions);
+		round++;
+	}
+	if (round == ROUNDS_MAX && !limited)
+		limited = "not followed for more than 8 steps";
 	if (limited)
 		add_limit(regions, limited);
 }

@@ -44,8 +44,10 @@ static bool look_at_words(struct look *l, size_t bytes)
 			l->limited = "more than 4096 regions";
 			return false;
 		}
-		if (regions_add(l->regions, word, REGIONS_NO_PARAM) < 0)
+		if (regions_add(l->regions, word, REGIONS_NO_PARAM) < 0) {
+			l->limited = "no host memory";
 			return false;
+		}
 	}
 	return true;
 }

@@ -100,6 +100,23 @@ static void tables(void)
 		add_result(pairs[i][1], 4 * N);
 }
 
+/* A table with a third pointer, which leads from one allocation to the next. */
+static void chain(void)
+{
+	CUdeviceptr table[3] = {floats(N, 1), floats(N, -1), 0}, at;
+	void *params[] = {&at};
+
+	for (unsigned i = 0; i < 12; i++) {
+		CHECK(d.cuMemAlloc_v2(&at, sizeof(at)));
+		CHECK(d.cuMemcpyHtoD_v2(at, &table[2], sizeof(at)));
+		table[2] = at;
+	}
+	CHECK(d.cuMemAlloc_v2(&at, sizeof(table)));
+	CHECK(d.cuMemcpyHtoD_v2(at, table, sizeof(table)));
+	launch("grouped", 1, N, params);
+	add_result(table[1], 4 * N);
+}
+
 /* A table that leads to a module variable. */
 static void table_of_variable(void)
 {
@@ -353,6 +370,7 @@ int main(int argc, char **argv)
 	} modes[] = {{"globals", globals},
 		     {"any-size", globals},
 		     {"tables", tables},
+		     {"chain", chain},
 		     {"managed", managed},
 		     {"host", host},
 		     {"graph", graph},

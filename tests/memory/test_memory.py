@@ -139,6 +139,12 @@ def tables(top):
     expect("tables, not measured", show(off, 1).count("; contents recorded") == 17 + 3, show(off, 1))
     expect("tables, not measured: faithful", "1 faithful" in replay(f"{top}/tables-off.klab", [off])[0])
     expect("tables, not measured: told what was not looked into", "regions above 1 MiB" in show(off, 1), show(off, 1))
+    chain = capture(f"{top}/chain", "chain")
+    expect("chain: what is touched", show(chain, 1).count("; contents recorded") == 3, show(chain, 1))
+    chain = show(capture(f"{top}/chain-off", "chain", env={"KERNELAB_EXTENTS": "off"}), 1)
+    expect("chain, not measured: followed for so long", "not followed for more than 8 steps" in chain, chain)
+    off = show(off, 1)
+    expect("chain, not measured: said only then", "steps" not in off, off)
 
 
 def more_tables(top):
