@@ -5,21 +5,14 @@
 """
 import json
 import os
-import subprocess
 import sys
-import tarfile
 import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "apps"))
-import whole_tool  # noqa: E402
+import scope_data
 
-DATA = os.path.normpath(os.path.join(HERE, "..", "data", "corpus", "scope.tar.xz"))
 if len(sys.argv) != 2:
     sys.exit(__doc__)
-kernelab = os.path.join(os.path.abspath(sys.argv[1]), "tools", "kernelab")
-if whole_tool.Tool(sys.argv[1]).instrumented():
-    sys.exit(77)  # a sanitizer's shim cannot be loaded into Python
+kernelab = scope_data.kernelab_of(sys.argv[1])
 
 # family, type: bucket, kind of scope, clauses (with, counts, in, in_failed, out, out_failed), words
 EXPECTED = {
@@ -39,20 +32,6 @@ EXPECTED = {
 problems = []
 
 
-def run(command, statuses, **environment):
-    done = subprocess.run(command, capture_output=True, text=True, check=False,
-                          env={**os.environ, **environment})
-    if done.returncode not in statuses:
-        sys.exit(f"{' '.join(command)}\nstatus {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stdout
-
-
-def capture(made, side, out, options=()):
-    run([kernelab, "capture", "-o", out, "--device", "soft", "--per-class", "4", *options, "--",
-         sys.executable, os.path.join(HERE, "scope_program.py"), made, side], (0,),
-        KERNELAB_CACHE_ROOTS=os.path.join(made, side))
-
-
 def check(name, family):
     bucket, kind, clauses, words = EXPECTED[name]
     scope = family["scope"]
@@ -64,12 +43,11 @@ def check(name, family):
 
 
 with tempfile.TemporaryDirectory(prefix="kernelab-scope-") as work:
-    made, a, b, verdict = (os.path.join(work, n) for n in ("made", "a", "b", "verdict.json"))
-    with tarfile.open(DATA) as archive:
-        archive.extractall(made)
-    capture(made, "a", a)
-    capture(made, "b", b, ["--no-data"])
-    text = run([kernelab, "diff", a, "--b", b, "--device", "soft", "--json", verdict], (1,))
+    a, b, verdict = (os.path.join(work, n) for n in ("a", "b", "verdict.json"))
+    data = scope_data.ScopeData(kernelab, work)
+    data.capture("a", a, "--per-class", "4")
+    data.capture("b", b, "--per-class", "4", "--no-data")
+    text = scope_data.run([kernelab, "diff", a, "--b", b, "--device", "soft", "--json", verdict], (1,)).stdout
     with open(verdict, encoding="utf-8") as f:
         families = json.load(f)["families"]
 found = {}

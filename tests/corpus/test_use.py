@@ -5,21 +5,15 @@
 """
 import json
 import os
-import subprocess
 import sys
-import tarfile
 import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "apps"))
-import whole_tool  # noqa: E402
+import scope_data
+from scope_data import run
 
-DATA = os.path.normpath(os.path.join(HERE, "..", "data", "corpus", "scope.tar.xz"))
 if len(sys.argv) != 2:
     sys.exit(__doc__)
-kernelab = os.path.join(os.path.abspath(sys.argv[1]), "tools", "kernelab")
-if whole_tool.Tool(sys.argv[1]).instrumented():
-    sys.exit(77)  # a sanitizer's shim cannot be loaded into Python
+kernelab = scope_data.kernelab_of(sys.argv[1])
 JUNIT = """<?xml version="1.0"?><testsuites><testsuite name="pytest"><!-- <testcase name="no"/> -->
 <testcase classname="t.k" name="test_a[x&lt;1&#x3E;]"/><testcase classname="t&#46;k" name="test&#x5F;b">{b}</testcase>
 <testcase classname="t.k" name="test_c"><skipped message="a > b"/></testcase>
@@ -31,21 +25,6 @@ problems = []
 def expect(condition, message):
     if not condition:
         problems.append(message)
-
-
-def run(command, statuses, **environment):
-    done = subprocess.run(command, capture_output=True, text=True, check=False,
-                          env={**os.environ, **environment})
-    if done.returncode not in statuses:
-        sys.exit(f"{' '.join(command)}\nstatus {done.returncode}\n{done.stdout}{done.stderr}")
-    return done
-
-
-def capture(made, out, *options, **environment):
-    run([kernelab, "capture", "-o", out, "--device", "soft", *options, "--", sys.executable,
-         os.path.join(HERE, "scope_program.py"), made, "a"], (0,),
-        KERNELAB_CACHE_ROOTS=os.path.join(made, "a"), **environment)
-    return out
 
 
 def diff(*operands, status=(0, 1)):
@@ -69,12 +48,11 @@ def file(name, text):
 
 
 with tempfile.TemporaryDirectory(prefix="kernelab-use-") as work:
-    made, verdict = os.path.join(work, "made"), os.path.join(work, "verdict.json")
-    with tarfile.open(DATA) as archive:
-        archive.extractall(made)
+    verdict = os.path.join(work, "verdict.json")
+    data = scope_data.ScopeData(kernelab, work)
     # 24 launches of scope_stages, then 2 of 4 of scope_tail; scope_both and what follows is counted.
-    model = capture(made, os.path.join(work, "model"), "--max-launches", "26")
-    tests = capture(made, os.path.join(work, "tests"), "--origin-name", "test", "--kernels",
+    model = data.capture("a", os.path.join(work, "model"), "--max-launches", "26")
+    tests = data.capture("a", os.path.join(work, "tests"), "--origin-name", "test", "--kernels",
                     "^scope_tail$", KERNELAB_TEST_NAMES="1")
     report, text = diff(model)
     use = report["use"]
