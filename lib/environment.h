@@ -59,6 +59,8 @@
 	V(LIBDIR, "KERNELAB_LIBDIR",                                                              \
 	  "folder of libkernelab-shim.so and softgpu/, default: beside the program")              \
 	V(DRIVER, "KERNELAB_DRIVER", "libcuda.so.1 for replay to use instead of the system's")    \
+	V(STARTS, "KERNELAB_STARTS",                                                              \
+	  "how often replay has started anew for want of addresses; it counts itself")            \
 	V(LOG, "KERNELAB_LOG", "error, warning, info or debug; default warning")                  \
 	V(SOFTGPU_LOG, "KERNELAB_SOFTGPU_LOG",                                                    \
 	  "what the software device writes on stderr: quiet, error or info; default error")       \

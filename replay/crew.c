@@ -10,10 +10,9 @@
 #include "lib/base.h"
 #include "replay/table.h"
 
-#define ADDRESS_ATTEMPTS 3   /* workers tried where recorded addresses are taken */
-#define START_SECONDS    60  /* for a worker to open its device */
-#define JOB_SECONDS      10  /* for an idle worker to take the next case */
-#define POLL_MS          200 /* how late a stop flag or a deadline may be seen */
+#define START_SECONDS 60  /* for a worker to open its device */
+#define JOB_SECONDS   10  /* for an idle worker to take the next case */
+#define POLL_MS       200 /* how late a stop flag or a deadline may be seen */
 
 /* ---- workers come and go ---- */
 
@@ -103,9 +102,17 @@ static int note_device(struct crew *w, struct post *p, struct error *err)
 	return 0;
 }
 
+static bool any_seen(const struct crew *w)
+{
+	for (size_t i = 0; i < w->post_count; i++)
+		if (w->posts[i].seen)
+			return true;
+	return false;
+}
+
 /*
- * READY. Ranges that something took by chance may be free in the next process, though a fork keeps
- * its parent's layout of addresses: a replay that is started again has another one.
+ * READY. Another worker would find the same ranges taken: a fork keeps its parent's layout of
+ * addresses. The whole replay may start anew, as long as none of it was done.
  */
 static int ready(struct crew *w, struct post *p, struct error *err)
 {
@@ -114,18 +121,21 @@ static int ready(struct crew *w, struct post *p, struct error *err)
 
 	if (rc)
 		return error_set(err, -rc, ERROR_NO_OFFSET, "nonsense from a worker");
-	if (refused && ++p->starts < ADDRESS_ATTEMPTS) {
-		end_worker(w, p, true, NULL, 0);
-		w->summary->restarts++;
-		return start_worker(w, p, err);
+	if (refused && w->options->anew && !any_seen(w) && !*w->stop) {
+		progress_note(w->progress,
+			      "%llu recorded address ranges are taken in this process: the replay "
+			      "starts anew in another one",
+			      (unsigned long long)refused);
+		w->summary->addresses_taken = true;
+		return error_set(err, EADDRNOTAVAIL, ERROR_NO_OFFSET,
+				 "recorded addresses are taken in this process");
 	}
-	p->starts = 0;
 	if (refused)
 		progress_note(w->progress,
-			      "%llu recorded address ranges are taken in %d "
-			      "processes: launches that need them cannot be restored; start the "
-			      "replay again, another process may find them free",
-			      (unsigned long long)refused, ADDRESS_ATTEMPTS);
+			      "%llu recorded address ranges are taken in this process: launches "
+			      "that need them cannot be restored; start the replay again, another "
+			      "process may find them free",
+			      (unsigned long long)refused);
 	return note_device(w, p, err);
 }
 

@@ -31,7 +31,6 @@ struct post {
 	enum post_state state;
 	struct process worker;
 	struct device_text device;
-	unsigned starts;    /* in a row, for want of addresses */
 	bool seen;          /* was ready once */
 	size_t unit;        /* of the queue, that it works on; SIZE_MAX: none */
 	struct open_case c; /* in hand, where has_case */

@@ -143,7 +143,7 @@ int cross_replay(const struct cross *c, struct replay_summary *summary, struct e
 	o.result = c->result;
 	o.pair_file = NULL;
 	o.shard = "whole";
-	o.resume = o.dry_run = o.pairs = false;
+	o.resume = o.dry_run = o.pairs = o.anew = false;
 	if (!rc)
 		rc = replay_run(&o, summary, err);
 	workspace_remove(folder);

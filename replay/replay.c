@@ -262,6 +262,8 @@ static int run_device(struct replay *p, struct error *err)
 		return rc;
 	}
 	rc = run_all(p, err);
+	if (p->summary->addresses_taken && !p->resume.old)
+		unlink(p->options->result);
 	finish_cost(p);
 	if (!rc)
 		rc = ledger_cost(&p->ledger);
@@ -310,6 +312,7 @@ int replay_run(const struct replay_options *options, struct replay_summary *summ
 		print_plan(&p);
 	else if (!rc)
 		rc = run_device(&p, err);
+	summary->addresses_taken &= !stop_signal; /* whoever stopped it wants no other */
 	release_signals(old);
 	free(p.driver);
 	resume_close(&p.resume);

@@ -40,6 +40,7 @@ struct replay_options {
 	const char *a_version, *a_commit, *b_version, *b_commit;
 	bool resume;     /* go on with `result` where it is there */
 	bool dry_run;    /* list on `out` what would run */
+	bool anew;       /* see replay_run */
 	bool pairs;      /* print the pairing on `out`, run nothing */
 	FILE *out;       /* for dry_run and pairs; default stdout */
 	int progress_fd; /* progress lines; -1: none. Default: stderr */
@@ -68,12 +69,13 @@ int replay_trials_parse(const char *text, uint32_t *trials);
 struct replay_summary {
 	uint64_t families, configs, configs_tested;
 	uint64_t cases, faithful, nondeterministic, unfaithful, untested; /* recorded launches */
-	uint64_t derived;  /* launches made from them that ran */
-	uint64_t failures; /* trials that ended in a fault, hang, crash or launch error */
-	uint64_t restarts; /* workers started anew */
-	uint64_t devices;  /* that were used */
-	bool interrupted;  /* SIGINT or SIGTERM: the result is valid and marked incomplete */
-	bool software;     /* ran on kernelab's software device */
+	uint64_t derived;     /* launches made from them that ran */
+	uint64_t failures;    /* trials that ended in a fault, hang, crash or launch error */
+	uint64_t restarts;    /* workers started anew */
+	uint64_t devices;     /* that were used */
+	bool interrupted;     /* SIGINT or SIGTERM: the result is valid and marked incomplete */
+	bool addresses_taken; /* the replay is to be started anew */
+	bool software;        /* ran on kernelab's software device */
 	char device[96];
 	uint64_t wall_ns;    /* from the first worker's start to the end */
 	uint64_t writing_ns; /* of it, writing the result */
@@ -91,7 +93,10 @@ int replay_device_parse(const char *text, enum replay_device *device);
  * SIGTERM are caught meanwhile. One line says on progress_fd which device is used where that was
  * not asked for. 0 with *summary filled (interrupted too), or -errno with err: -EEXIST the result
  * exists, -ENOTSUP a SOURCE form that is not there yet, -ENODEV no device of the wanted sort,
- * -ENOENT nothing to replay.
+ * -ENOENT nothing to replay, -EADDRNOTAVAIL with summary->addresses_taken: only with
+ * options->anew, recorded addresses are taken in this process, and nothing was replayed yet. Then
+ * no result is left, or with `resume` the old one: another process, started by exec and not by
+ * fork, has another layout of addresses.
  */
 int replay_run(const struct replay_options *options, struct replay_summary *summary,
 	       struct error *err);

@@ -9,6 +9,7 @@
 
 #include "lib/base.h"
 #include "lib/log.h"
+#include "tools/anew.h"
 #include "tools/cross.h"
 #include "tools/replay_rows.h"
 #include "tools/verdict.h"
@@ -91,9 +92,13 @@ static int replay_and_report(const struct verb *verb, struct replay_options *o,
 	struct replay_summary summary;
 	struct error err;
 
+	o->anew = anew_may();
 	if (replay_run(o, &summary, &err)) {
-		log_error("%s: %s", verb->name, err.message);
 		verdict_abandon(v);
+		temporary_remove();
+		if (summary.addresses_taken)
+			log_error("%s: cannot start anew: %s", verb->name, strerror(-anew_start()));
+		log_error("%s: %s", verb->name, err.message);
 		return 2;
 	}
 	if (summary.interrupted) {

@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "lib/log.h"
 #include "replay/replay.h"
+#include "tools/anew.h"
 #include "tools/options.h"
 #include "tools/replay_rows.h"
 #include "tools/verbs.h"
@@ -118,7 +120,10 @@ int verb_replay(const struct verb *verb, int argc, char **argv)
 	o.bundle_count = (size_t)count;
 	o.argc = argc;
 	o.argv = argv;
+	o.anew = anew_may();
 	rc = replay_run(&o, &summary, &err);
+	if (rc && summary.addresses_taken)
+		log_error("replay: cannot start anew: %s", strerror(-anew_start()));
 	if (rc) {
 		log_error("replay: %s", err.message);
 		return 2;

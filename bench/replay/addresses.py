@@ -39,18 +39,17 @@ def record(o, folder, name, setting):
 
 
 def replay(o, folder, bundle, number):
-    """(ranges refused in the end, workers started anew, launches not restored) of one process."""
+    """(ranges refused in the end, starts anew, launches not restored) of one replay."""
     result = f"{folder}/{number}.klab"
     done = subprocess.run([o.kernelab, "replay", bundle, "--b", "recorded", "--device", o.device, "--trials", "none",
                            "-o", result], capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{bundle}: {done.stdout}{done.stderr}")
     os.unlink(result)
-    refused = re.search(r"(\d+) recorded address ranges are taken", done.stderr)
-    counts = {what: int(n) for n, what in re.findall(r"(\d+) (launches on|faithful|nondeterministic|worker restarts)",
-                                                     done.stderr)}
+    refused = re.search(r"(\d+) recorded address ranges are taken in this process: launches", done.stderr)
+    counts = {what: int(n) for n, what in re.findall(r"(\d+) (launches on|faithful|nondeterministic)", done.stderr)}
     bad = counts["launches on"] - counts["faithful"] - counts["nondeterministic"]
-    return int(refused[1]) if refused else 0, counts["worker restarts"], bad
+    return int(refused[1]) if refused else 0, done.stderr.count("starts anew"), bad
 
 
 def main():
