@@ -177,6 +177,67 @@ static void add_missing_facts(struct analysis *a, const struct record_fact *fact
 	}
 }
 
+/* Of all results, each once. */
+static int add_environment(struct analysis *a, const struct bundle *b)
+{
+	static const char prefix[] = "environment.";
+
+	for (size_t i = 0; i < b->facts.count; i++) {
+		const struct record_fact *f = &b->facts.items[i];
+		struct question x = {.text = f->value ? f->value : ""};
+		bool seen = false;
+
+		if (!f->name || strncmp(f->name, prefix, sizeof(prefix) - 1))
+			continue;
+		x.name = f->name + sizeof(prefix) - 1;
+		for (size_t k = 0; !seen && k < a->environment_count; k++)
+			seen = !strcmp(a->environment[k].name, x.name) &&
+			       !strcmp(a->environment[k].text, x.text);
+		if (seen)
+			continue;
+		if (array_reserve(&a->environment, a->environment_count, &a->environment_capacity,
+				  sizeof(*a->environment)))
+			return -ENOMEM;
+		a->environment[a->environment_count++] = x;
+	}
+	return 0;
+}
+
+static bool device_known(const struct analysis *a, size_t result, size_t device)
+{
+	for (size_t i = 0; i <= result; i++) {
+		const struct bundle *b = a->results[i]->bundle;
+
+		for (size_t k = 0; k < (i < result ? b->devices.count : device); k++)
+			if (text_equal(b->devices.items[k].name,
+				       a->results[result]->bundle->devices.items[device].name))
+				return true;
+	}
+	return false;
+}
+
+static int take_devices(struct analysis *a)
+{
+	size_t size;
+	const char *gap = "";
+	FILE *out = open_memstream(&a->device, &size);
+
+	if (!out)
+		return -ENOMEM;
+	for (size_t i = 0; i < a->result_count; i++)
+		for (size_t k = 0; k < a->results[i]->bundle->devices.count; k++) {
+			const char *name = a->results[i]->bundle->devices.items[k].name;
+
+			if (!name || !*name || device_known(a, i, k))
+				continue;
+			fprintf(out, "%s%s", gap, name);
+			gap = ", ";
+		}
+	if (!*gap)
+		fputs("unknown", out);
+	return fclose(out) ? -ENOMEM : 0;
+}
+
 static int take_head(struct analysis *a, struct error *err)
 {
 	const struct bundle *b = a->results[0]->bundle;
@@ -187,9 +248,11 @@ static int take_head(struct analysis *a, struct error *err)
 		a->sides[s] = a->results[0]->sides[s];
 		facts += a->sides[s]->facts.count;
 	}
-	a->device = b->devices.count ? b->devices.items[0].name : NULL;
-	if (!a->device)
-		a->device = "unknown";
+	if (take_devices(a))
+		return out_of_memory(err);
+	for (size_t i = 0; i < a->result_count; i++)
+		if (add_environment(a, a->results[i]->bundle))
+			return out_of_memory(err);
 	if (a->results[0]->software) {
 		a->mark = bundle_fact(b, "replay.level");
 		if (!a->mark || !*a->mark)
@@ -584,6 +647,8 @@ void analysis_free(struct analysis *a)
 		free(a->incomplete[i]);
 	free(a->incomplete);
 	free(a->questions);
+	free(a->environment);
+	free(a->device);
 	for (uint32_t s = 0; s < SIDE_COUNT; s++)
 		junit_clear(&a->tests[s]);
 	for (size_t i = 0; i < a->result_count; i++)

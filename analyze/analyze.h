@@ -71,8 +71,10 @@ struct analysis {
 	bool results_temporary; /* their files go with the program: no report names them */
 	size_t result_count;
 	const struct record_side *sides[SIDE_COUNT];
-	const char *device; /* name of the device that replayed; "unknown" */
-	const char *mark;   /* "PTX level: ptxas not executed" on the software device, else NULL */
+	char *device;     /* names of the devices that replayed, each once; "unknown" */
+	const char *mark; /* "PTX level: ptxas not executed" on the software device, else NULL */
+	struct question *environment; /* what else than the compiler differs, as replay found it */
+	size_t environment_count, environment_capacity;
 	struct question *questions; /* unanswered questions of the model's context */
 	size_t question_count;
 	struct family_verdict *families; /* worst first */

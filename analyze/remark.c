@@ -37,26 +37,13 @@ __attribute__((format(printf, 3, 4))) static int tell(const struct teller *t, in
 	return 0;
 }
 
-/* What else than the compiler is not the same, as replay found it. */
 static int tell_environment(const struct teller *t)
 {
-	static const char prefix[] = "environment.";
-	const struct bundle *b = t->a->results[0]->bundle;
-	bool any = false;
-	int e = 0;
+	const struct analysis *a = t->a;
+	int e = a->environment_count ? tell(t, 0, "Beside the compiler another environment:") : 0;
 
-	for (size_t i = 0; !e && i < b->facts.count; i++) {
-		const struct record_fact *f = &b->facts.items[i];
-
-		if (!f->name || strncmp(f->name, prefix, sizeof(prefix) - 1))
-			continue;
-		if (!any)
-			e = tell(t, 0, "Beside the compiler another environment:");
-		any = true;
-		if (!e)
-			e = tell(t, 1, "%.80s: %.400s", f->name + sizeof(prefix) - 1,
-				 f->value ? f->value : "");
-	}
+	for (size_t i = 0; !e && i < a->environment_count; i++)
+		e = tell(t, 1, "%.80s: %.400s", a->environment[i].name, a->environment[i].text);
 	return e;
 }
 

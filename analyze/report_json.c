@@ -531,21 +531,15 @@ static json_t *side_object(struct writer *w, const struct record_side *s)
 	return object;
 }
 
-/* What else than the compiler differs. */
-static void put_environment(struct writer *w, json_t *root, const struct bundle *b)
+static void put_environment(struct writer *w, json_t *root, const struct analysis *a)
 {
-	static const char prefix[] = "environment.";
 	json_t *list = array_in(w, root, "environment");
 
-	for (size_t i = 0; list && i < b->facts.count; i++) {
-		const struct record_fact *f = &b->facts.items[i];
-		json_t *item;
+	for (size_t i = 0; list && i < a->environment_count; i++) {
+		json_t *item = json_object();
 
-		if (!f->name || strncmp(f->name, prefix, sizeof(prefix) - 1))
-			continue;
-		item = json_object();
-		put(w, item, "name", text(f->name + sizeof(prefix) - 1));
-		put(w, item, "difference", text(f->value));
+		put(w, item, "name", text(a->environment[i].name));
+		put(w, item, "difference", text(a->environment[i].text));
 		append(w, list, item);
 	}
 }
@@ -625,7 +619,7 @@ static void put_head(struct writer *w, json_t *root, const struct analysis *a)
 	put(w, root, "sides", object);
 	put(w, object, "A", side_object(w, a->sides[SIDE_A]));
 	put(w, object, "B", side_object(w, a->sides[SIDE_B]));
-	put_environment(w, root, a->results[0]->bundle);
+	put_environment(w, root, a);
 	list = array_in(w, root, "open_questions");
 	for (size_t i = 0; list && i < a->question_count; i++) {
 		json_t *question = json_object();

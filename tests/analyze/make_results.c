@@ -95,7 +95,9 @@ static void make_gpu(const char *path)
 
 static void make_one(const char *path, const char *name, const float *b, bool software)
 {
-	struct maker_head head = {"triton 3.6.0, ptxas 12.8.93", "triton 3.7.1", software};
+	struct maker_head head = {.version_a = "triton 3.6.0, ptxas 12.8.93",
+				  .version_b = "triton 3.7.1",
+				  .software = software};
 	struct maker m;
 
 	maker_begin(&m, path, &head);

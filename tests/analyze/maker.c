@@ -19,7 +19,7 @@
 
 void maker_begin(struct maker *m, const char *path, const struct maker_head *head)
 {
-	static const struct maker_head plain = {"triton 3.6.0, ptxas 12.8.93", NULL, false};
+	static const struct maker_head plain = {.version_a = "triton 3.6.0, ptxas 12.8.93"};
 	static const char *const command[] = {"kernelab", "replay", "a", "--b", "b"};
 	struct record_run run = {.tool_version = "0.1.0", .command = {(const char **)command, 5}};
 	struct record_side a = {.side = SIDE_A, .source = "recorded", .commit = "0123abc"};
@@ -32,6 +32,8 @@ void maker_begin(struct maker *m, const char *path, const struct maker_head *hea
 				    .value = "A: 2.11.0; B: 2.12.0"};
 
 	head = head ? head : &plain;
+	device.name = head->device ?: device.name;
+	other.value = head->torch_b ?: other.value;
 	*m = (struct maker){0};
 	unlink(path);
 	MUST(bundle_writer_open(&m->writer, path, BUNDLE_RESULT));

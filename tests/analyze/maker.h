@@ -19,6 +19,7 @@ struct maker {
 struct maker_head {
 	const char *version_a, *version_b; /* NULL: unspecified */
 	bool software;
+	const char *device, *torch_b; /* NULL: the usual ones */
 };
 
 /* Creates path with RUN, SIDE, DEVICE and FACT records. head may be NULL. */

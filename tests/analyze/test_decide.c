@@ -617,7 +617,8 @@ static void test_family_without_config(void **state)
 
 static void test_software_device(void **state)
 {
-	static const struct maker_head soft = {"triton 3.6.0", "triton 3.7.1", true};
+	static const struct maker_head soft = {
+		.version_a = "triton 3.6.0", .version_b = "triton 3.7.1", .software = true};
 	struct record_config c = {.options = "w8", .same_ptx = true, .tested = true};
 	struct scene s;
 

@@ -110,10 +110,33 @@ static void expect_error(char *const *paths, size_t n, int code, const char *wor
 		fail_msg("%d, \"%s\"; expected -%d, \"%s\"", e, err.message, code, words);
 }
 
+/* Devices and differences of the environment of every result, each once. */
+static void test_heads_join(void **state)
+{
+	static const struct maker_head other = {.version_a = "triton 3.6.0, ptxas 12.8.93",
+						.device = "NVIDIA H100",
+						.torch_b = "A: 2.11.0; B: 2.13.0"};
+	_cleanup_free_ char *x = make_shard("x.klab", "k", 1, plain, NULL);
+	_cleanup_free_ char *y = make_shard("y.klab", "k", 2, plain, &other);
+	_cleanup_free_ char *z = make_shard("z.klab", "k", 3, plain, NULL);
+	char *paths[] = {x, y, z};
+	struct analysis *a;
+	struct error err;
+
+	if (analysis_run(&a, paths, 3, NULL, NULL, &err))
+		fail_msg("%s", err.message);
+	assert_string_equal(a->device, "NVIDIA H200, NVIDIA H100");
+	assert_int_equal(a->environment_count, 2);
+	assert_string_equal(a->environment[0].name, "torch.version");
+	assert_string_equal(a->environment[1].text, "A: 2.11.0; B: 2.13.0");
+	analysis_free(a);
+}
+
 static void test_do_not_belong_together(void **state)
 {
-	static const struct maker_head other = {"triton 3.7.1", NULL, false};
-	static const struct maker_head soft = {"triton 3.6.0, ptxas 12.8.93", NULL, true};
+	static const struct maker_head other = {.version_a = "triton 3.7.1"};
+	static const struct maker_head soft = {.version_a = "triton 3.6.0, ptxas 12.8.93",
+					       .software = true};
 	_cleanup_free_ char *x = make_shard("x.klab", "k", 1, plain, NULL);
 	_cleanup_free_ char *y = make_shard("y.klab", "k", 2, plain, &other);
 	_cleanup_free_ char *z = make_shard("z.klab", "k", 2, plain, &soft);
@@ -294,6 +317,7 @@ int main(void)
 		cmocka_unit_test(test_worst_of_both),
 		cmocka_unit_test(test_same_launch_twice),
 		cmocka_unit_test(test_other_families_join),
+		cmocka_unit_test(test_heads_join),
 		cmocka_unit_test(test_do_not_belong_together),
 		cmocka_unit_test(test_bad_files),
 		cmocka_unit_test(test_bad_references),

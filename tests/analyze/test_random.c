@@ -111,7 +111,7 @@ static void put_case(struct maker *m)
 
 static void make(const char *path)
 {
-	struct maker_head head = {words(), words(), pick(2)};
+	struct maker_head head = {.version_a = words(), .version_b = words(), .software = pick(2)};
 	struct maker m;
 
 	maker_begin(&m, path, &head);
