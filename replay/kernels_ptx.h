@@ -4,6 +4,29 @@
 #define REPLAY_KERNELS_PTX_H
 
 // clang-format off
+/* What lies at `at` against %d10 to %d17: bits that differ are set in `into`. */
+#define GATHER_DIFFERENCE(at, into) \
+	"ld.global.v2.u64 {%d20, %d21}, [" at "];\n" \
+	"ld.global.v2.u64 {%d22, %d23}, [" at "+4096];\n" \
+	"ld.global.v2.u64 {%d24, %d25}, [" at "+8192];\n" \
+	"ld.global.v2.u64 {%d26, %d27}, [" at "+12288];\n" \
+	"xor.b64 %d20, %d20, %d10;\n" \
+	"xor.b64 %d21, %d21, %d11;\n" \
+	"xor.b64 %d22, %d22, %d12;\n" \
+	"xor.b64 %d23, %d23, %d13;\n" \
+	"xor.b64 %d24, %d24, %d14;\n" \
+	"xor.b64 %d25, %d25, %d15;\n" \
+	"xor.b64 %d26, %d26, %d16;\n" \
+	"xor.b64 %d27, %d27, %d17;\n" \
+	"or.b64 %d20, %d20, %d21;\n" \
+	"or.b64 %d22, %d22, %d23;\n" \
+	"or.b64 %d24, %d24, %d25;\n" \
+	"or.b64 %d26, %d26, %d27;\n" \
+	"or.b64 %d20, %d20, %d22;\n" \
+	"or.b64 %d24, %d24, %d26;\n" \
+	"or.b64 %d20, %d20, %d24;\n" \
+	"or.b64 " into ", " into ", %d20;\n"
+
 static const char kernels_ptx[] =
 	".version 7.0\n"
 	".target sm_75\n"
@@ -108,47 +131,9 @@ static const char kernels_ptx[] =
 	"ld.global.v2.u64 {%d12, %d13}, [%d1+4096];\n"
 	"ld.global.v2.u64 {%d14, %d15}, [%d1+8192];\n"
 	"ld.global.v2.u64 {%d16, %d17}, [%d1+12288];\n"
-	"ld.global.v2.u64 {%d20, %d21}, [%d2];\n"
-	"ld.global.v2.u64 {%d22, %d23}, [%d2+4096];\n"
-	"ld.global.v2.u64 {%d24, %d25}, [%d2+8192];\n"
-	"ld.global.v2.u64 {%d26, %d27}, [%d2+12288];\n"
-	"xor.b64 %d20, %d20, %d10;\n"
-	"xor.b64 %d21, %d21, %d11;\n"
-	"xor.b64 %d22, %d22, %d12;\n"
-	"xor.b64 %d23, %d23, %d13;\n"
-	"xor.b64 %d24, %d24, %d14;\n"
-	"xor.b64 %d25, %d25, %d15;\n"
-	"xor.b64 %d26, %d26, %d16;\n"
-	"xor.b64 %d27, %d27, %d17;\n"
-	"or.b64 %d20, %d20, %d21;\n"
-	"or.b64 %d22, %d22, %d23;\n"
-	"or.b64 %d24, %d24, %d25;\n"
-	"or.b64 %d26, %d26, %d27;\n"
-	"or.b64 %d20, %d20, %d22;\n"
-	"or.b64 %d24, %d24, %d26;\n"
-	"or.b64 %d20, %d20, %d24;\n"
-	"or.b64 %d7, %d7, %d20;\n"
+	GATHER_DIFFERENCE("%d2", "%d7")
 	"@%p3 bra $L_next;\n"
-	"ld.global.v2.u64 {%d20, %d21}, [%d3];\n"
-	"ld.global.v2.u64 {%d22, %d23}, [%d3+4096];\n"
-	"ld.global.v2.u64 {%d24, %d25}, [%d3+8192];\n"
-	"ld.global.v2.u64 {%d26, %d27}, [%d3+12288];\n"
-	"xor.b64 %d20, %d20, %d10;\n"
-	"xor.b64 %d21, %d21, %d11;\n"
-	"xor.b64 %d22, %d22, %d12;\n"
-	"xor.b64 %d23, %d23, %d13;\n"
-	"xor.b64 %d24, %d24, %d14;\n"
-	"xor.b64 %d25, %d25, %d15;\n"
-	"xor.b64 %d26, %d26, %d16;\n"
-	"xor.b64 %d27, %d27, %d17;\n"
-	"or.b64 %d20, %d20, %d21;\n"
-	"or.b64 %d22, %d22, %d23;\n"
-	"or.b64 %d24, %d24, %d25;\n"
-	"or.b64 %d26, %d26, %d27;\n"
-	"or.b64 %d20, %d20, %d22;\n"
-	"or.b64 %d24, %d24, %d26;\n"
-	"or.b64 %d20, %d20, %d24;\n"
-	"or.b64 %d8, %d8, %d20;\n"
+	GATHER_DIFFERENCE("%d3", "%d8")
 	"$L_next:\n"
 	"add.s64 %d1, %d1, 16384;\n"
 	"add.s64 %d2, %d2, 16384;\n"
