@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/base.h"
+#include "lib/pattern.h"
 
 /* A word for the shell: quoted where it must be. */
 static void put_word(FILE *f, const char *word)
@@ -38,20 +39,17 @@ static void put_option(FILE *f, const char *name, const char *value)
 /* "^name$" where the characters between mean themselves. */
 static void put_family(FILE *f, const char *name)
 {
-	_cleanup_free_ char *pattern = malloc(2 * strlen(name) + 3);
-	char *at = pattern;
+	_cleanup_free_ char *pattern = NULL;
+	size_t size;
+	FILE *out = open_memstream(&pattern, &size);
 
-	if (!pattern)
+	if (!out)
 		return;
-	*at++ = '^';
-	for (; *name; name++) {
-		if (strchr(".[]()*+?{}|^$\\", *name))
-			*at++ = '\\';
-		*at++ = *name;
-	}
-	*at++ = '$';
-	*at = '\0';
-	put_option(f, "family", pattern);
+	fputc('^', out);
+	pattern_put(out, name);
+	fputc('$', out);
+	if (!fclose(out))
+		put_option(f, "family", pattern);
 }
 
 static void put_trials(FILE *f, uint32_t trials)

@@ -10,6 +10,7 @@
 #include "analyze/rule.h"
 #include "lib/base.h"
 #include "lib/log.h"
+#include "lib/pattern.h"
 #include "replay/cross.h"
 #include "tools/verbs.h"
 
@@ -113,11 +114,7 @@ static char *wanted_pattern(const struct crossing *x)
 			continue;
 		fputs(gap, out);
 		gap = "|";
-		for (const char *p = x->a->families[i].record->name ?: ""; *p; p++) {
-			if (strchr("\\^$.[]|()?*+{}", *p))
-				fputc('\\', out);
-			fputc(*p, out);
-		}
+		pattern_put(out, x->a->families[i].record->name ?: "");
 	}
 	if (!out)
 		return NULL;
