@@ -99,14 +99,13 @@ int cross_rebuild(const struct cross *c, uint32_t *same, uint32_t *images, struc
 	_cleanup_free_ char *path = NULL;
 	const char *file;
 	char *folder;
-	int rc = workspace_make(&folder, err);
+	int rc = workspace_make(&folder, "rebuilt.klab", &path, err);
 
 	*same = *images = 0;
 	if (rc)
 		return rc;
-	file = path = text_format("%s/rebuilt.klab", folder);
-	rc = path ? assemble(c, path, folder, err)
-		  : error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for %s", c->ptxas);
+	file = path;
+	rc = assemble(c, path, folder, err);
 	if (!rc)
 		rc = source_open(&made, c->ptxas, &file, 1, err);
 	if (!rc)
@@ -129,12 +128,10 @@ int cross_replay(const struct cross *c, struct replay_summary *summary, struct e
 
 	if (strchr(c->ptxas, ',')) /* it would be taken for a flag */
 		return error_set(err, EINVAL, ERROR_NO_OFFSET, "%s: a comma in its name", c->ptxas);
-	rc = workspace_make(&folder, err);
+	rc = workspace_make(&folder, "crossed.klab", &path, err);
 	if (rc)
 		return rc;
-	path = text_format("%s/crossed.klab", folder);
-	rc = path ? assemble(c, path, folder, err)
-		  : error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for %s", c->ptxas);
+	rc = assemble(c, path, folder, err);
 	o.b = path;
 	o.b_version = o.b_commit = NULL;
 	o.family = c->family;

@@ -99,13 +99,12 @@ static int open_made(struct source **out, const struct source_request *r, struct
 	_cleanup_free_ char *path = NULL;
 	const char *file;
 	char *folder;
-	int rc = workspace_make(&folder, err);
+	int rc = workspace_make(&folder, "made.klab", &path, err);
 
 	if (rc)
 		return rc;
-	file = path = text_format("%s/made.klab", folder);
-	rc = path ? make(folder, path, r, err)
-		  : error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for %s", r->text);
+	file = path;
+	rc = make(folder, path, r, err);
 	if (!rc) /* stays readable by its descriptor */
 		rc = source_open(out, r->text, &file, 1, err);
 	workspace_remove(folder);

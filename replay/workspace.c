@@ -10,14 +10,20 @@
 
 #include "lib/base.h"
 
-int workspace_make(char **path, struct error *err)
+int workspace_make(char **path, const char *name, char **file, struct error *err)
 {
 	const char *base = getenv("TMPDIR");
 
 	base = base && *base ? base : "/tmp";
 	*path = text_format("%s/kernelab-side-XXXXXX", base);
-	if (*path && mkdtemp(*path))
-		return 0;
+	*file = NULL;
+	if (*path && mkdtemp(*path)) {
+		*file = text_format("%s/%s", *path, name);
+		if (*file)
+			return 0;
+		rmdir(*path);
+		errno = ENOMEM;
+	}
 	error_set(err, *path ? errno : ENOMEM, ERROR_NO_OFFSET, "no temporary folder in %s: %s",
 		  base, strerror(*path ? errno : ENOMEM));
 	free(*path);

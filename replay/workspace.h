@@ -5,8 +5,11 @@
 
 #include "kernelab/error.h"
 
-/* Makes a folder of mode 0700 in TMPDIR (default /tmp); *path malloc'ed. 0 or -errno with err. */
-int workspace_make(char **path, struct error *err);
+/*
+ * Makes a folder of mode 0700 in TMPDIR (default /tmp). *path, and *file for what is to be written
+ * in it under that name, are malloc'ed. 0 or -errno with err.
+ */
+int workspace_make(char **path, const char *name, char **file, struct error *err);
 
 /* Removes the folder and what is in it, links not followed, and frees path. NULL is allowed. */
 void workspace_remove(char *path);
