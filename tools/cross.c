@@ -12,9 +12,8 @@
 #include "lib/log.h"
 #include "lib/pattern.h"
 #include "replay/cross.h"
+#include "tools/replay_rows.h"
 #include "tools/verbs.h"
-
-#define STATUS_INTERRUPTED 130
 
 /* What became of one direction, for all families. */
 struct direction {

@@ -14,9 +14,6 @@
 #include "tools/replay_rows.h"
 #include "tools/verdict.h"
 
-/* Exit status of an interrupted program, as the shell has it. */
-#define STATUS_INTERRUPTED 130
-
 /* A result that goes away: a folder of its own, so that nothing else can be in its place. */
 static struct {
 	char folder[512], file[600];
@@ -135,18 +132,8 @@ int verb_diff(const struct verb *verb, int argc, char **argv)
 	if (options_parse(verb, rows, argc, argv, false, &operands, &count, &status) ==
 	    OPTIONS_EXIT)
 		return status;
-	if (replay_device_parse(device, &o.device)) {
-		log_error("%s: --device %s: auto, gpu or soft", verb->name, device);
+	if (replay_rows_take(verb, &o, device, trials, &dtypes))
 		return verb->usage_status;
-	}
-	if (replay_trials_parse(trials, &o.trials)) {
-		log_error("%s: --trials %s: all, none, or a list of poison, perturbed, "
-			  "exact-integer, back-to-back, scaled, guard, derived",
-			  verb->name, trials);
-		return verb->usage_status;
-	}
-	o.dtypes = dtypes.items;
-	o.dtype_count = dtypes.count;
 	if (!count || !o.b) {
 		log_error("%s: %s; see kernelab diff --help", verb->name,
 			  !count ? "no BUNDLE given" : "no source of side B given (--b)");

@@ -12,9 +12,6 @@
 #include "tools/replay_rows.h"
 #include "tools/verbs.h"
 
-/* Exit status of an interrupted program, as the shell has it. */
-#define STATUS_INTERRUPTED 130
-
 static void print_summary(const struct replay_options *o, const struct replay_summary *s)
 {
 	fprintf(stderr,
@@ -97,18 +94,8 @@ int verb_replay(const struct verb *verb, int argc, char **argv)
 	if (options_parse(verb, rows, argc, argv, false, &operands, &count, &status) ==
 	    OPTIONS_EXIT)
 		return status;
-	if (replay_device_parse(device, &o.device)) {
-		log_error("replay: --device %s: auto, gpu or soft", device);
+	if (replay_rows_take(verb, &o, device, trials, &dtypes))
 		return verb->usage_status;
-	}
-	if (replay_trials_parse(trials, &o.trials)) {
-		log_error("%s: --trials %s: all, none, or a list of poison, perturbed, "
-			  "exact-integer, back-to-back, scaled, guard, derived",
-			  verb->name, trials);
-		return verb->usage_status;
-	}
-	o.dtypes = dtypes.items;
-	o.dtype_count = dtypes.count;
 	if (!count || !o.b || (!o.result && !o.dry_run && !o.pairs)) {
 		log_error("replay: %s; see kernelab replay --help",
 			  !count ? "no BUNDLE given"

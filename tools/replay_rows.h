@@ -6,8 +6,11 @@
 #include "replay/replay.h"
 #include "tools/options.h"
 
-/* Rows for options_parse. o: struct replay_options; device and trials: const char *,
- * for replay_device_parse and replay_trials_parse; dtypes: struct option_texts. */
+/* Exit status of an interrupted program, as the shell has it. */
+#define STATUS_INTERRUPTED 130
+
+/* Rows for options_parse. o: struct replay_options; device and trials: const char *, dtypes: struct
+ * option_texts, all three for replay_rows_take. */
 // clang-format off
 #define REPLAY_OPTION_ROWS(o, device, trials, dtypes)                                                              \
 	{OPTION_TEXT, "b", 'b', "SOURCE",                                                          \
@@ -45,5 +48,12 @@
 	{OPTION_TEXT, "b-version", 0, "TEXT", "version of side B", &(o).b_version},                \
 	{OPTION_TEXT, "b-commit", 0, "TEXT", "commit of side B", &(o).b_commit}
 // clang-format on
+
+/*
+ * What the rows' texts mean goes into o; dtypes stay the caller's. 0, or -EINVAL after one line on
+ * stderr.
+ */
+int replay_rows_take(const struct verb *verb, struct replay_options *o, const char *device,
+		     const char *trials, const struct option_texts *dtypes);
 
 #endif
