@@ -45,9 +45,25 @@ static bool concerns(const char *name)
 	return false;
 }
 
+/* An earlier device has the name. */
+static bool is_named(const struct source *s, size_t bundle, size_t device)
+{
+	const char *name = s->bundles[bundle]->devices.items[device].name;
+
+	for (size_t i = 0; i <= bundle; i++) {
+		const struct bundle *b = s->bundles[i];
+
+		for (size_t j = 0; j < (i == bundle ? device : b->devices.count); j++)
+			if (b->devices.items[j].name && !strcmp(b->devices.items[j].name, name))
+				return true;
+	}
+	return false;
+}
+
 /* Names of the GPUs, each once; "" without any. malloc'ed. */
 static char *gpus_of(const struct source *s)
 {
+	const char *gap = "";
 	char *text = NULL;
 	size_t size;
 	FILE *f = open_memstream(&text, &size);
@@ -58,9 +74,10 @@ static char *gpus_of(const struct source *s)
 		for (size_t j = 0; j < s->bundles[i]->devices.count; j++) {
 			const char *name = s->bundles[i]->devices.items[j].name;
 
-			fflush(f);
-			if (name && !strstr(text, name))
-				fprintf(f, "%s%s", *text ? ", " : "", name);
+			if (!name || is_named(s, i, j))
+				continue;
+			fprintf(f, "%s%s", gap, name);
+			gap = ", ";
 		}
 	if (fclose(f)) {
 		free(text);

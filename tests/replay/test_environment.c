@@ -73,9 +73,27 @@ static void differences_are_listed(void **state)
 	assert_string_equal(text, "");
 }
 
+/* Each name once, also where it is a part of another one. */
+static void gpus_are_told_by_their_whole_names(void **state)
+{
+	struct record_device mixed[] = {
+		{.name = "NVIDIA H200 NVL"}, {.name = "NVIDIA H200"}, {.name = "NVIDIA H200 NVL"}};
+	struct bundle a = bundle_of(facts_a, 1, mixed), b = bundle_of(facts_b, 1, mixed);
+	struct bundle *of_a[] = {&a, &a}, *of_b[] = {&b};
+	struct source x = {.bundles = of_a, .count = 2}, y = {.bundles = of_b, .count = 1};
+	char text[1000] = "";
+
+	a.devices.count = 3;
+	assert_int_equal(environment_compare(&x, &y, collect, text), 0);
+	assert_string_equal(text, "gpu NVIDIA H200 NVL, NVIDIA H200 NVIDIA H200 NVL|");
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(differences_are_listed)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(differences_are_listed),
+		cmocka_unit_test(gpus_are_told_by_their_whole_names),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
