@@ -12,6 +12,7 @@
 #include "kernelab/dtype.h"
 #include "lib/base.h"
 #include "lib/paths.h"
+#include "replay/export_json.h"
 #include "replay/plan.h"
 #include "replay/workspace.h"
 
@@ -85,20 +86,6 @@ static int put_image(const struct export *x, const struct bound *b, const char *
 
 /* ---- repro.json ---- */
 
-static json_t *hex(const void *data, size_t size)
-{
-	_cleanup_free_ char *text = malloc(2 * size + 1);
-
-	for (size_t i = 0; text && i < size; i++)
-		snprintf(text + 2 * i, 3, "%02x", ((const unsigned char *)data)[i]);
-	return text ? json_string(size ? text : "") : NULL;
-}
-
-static json_t *three(const uint32_t v[3])
-{
-	return json_pack("[I,I,I]", (json_int_t)v[0], (json_int_t)v[1], (json_int_t)v[2]);
-}
-
 /* A launch attribute that asks for a cooperative grid is one like the others here. */
 static json_t *attributes(const struct bound *b)
 {
@@ -110,34 +97,29 @@ static json_t *attributes(const struct bound *b)
 	for (size_t i = 0; i < b->attribute_count; i++) {
 		there |= b->attributes[i].id == COOPERATIVE;
 		json_array_append_new(list, json_pack("[I,o]", (json_int_t)b->attributes[i].id,
-						      hex(b->attributes[i].value,
-							  sizeof(b->attributes[i].value))));
+						      export_hex(b->attributes[i].value,
+								 sizeof(b->attributes[i].value))));
 	}
 	if (b->cooperative && !there)
-		json_array_append_new(list, json_pack("[i,o]", COOPERATIVE, hex(yes, sizeof(yes))));
+		json_array_append_new(list, json_pack("[i,o]", COOPERATIVE,
+						      export_hex(yes, sizeof(yes))));
 	return list;
 }
 
 static json_t *side(const struct bound *b, const char *cubin, const char *what)
 {
-	json_t *layout = json_array(), *scratch = json_array(), *variables = json_array();
+	json_t *variables = json_array();
 
-	for (size_t i = 0; i < b->layout_count; i++)
-		json_array_append_new(layout, json_pack("[I,I]", (json_int_t)b->layout[i].offset,
-							(json_int_t)b->layout[i].size));
-	for (size_t i = 0; i < b->scratch_count; i++)
-		json_array_append_new(scratch, json_pack("[I,I]", (json_int_t)b->scratch[i].offset,
-							 (json_int_t)b->scratch[i].bytes));
 	for (size_t i = 0; i < b->variable_word_count; i++)
 		json_array_append_new(variables,
 				      json_pack("[I,I,I]", (json_int_t)b->variable_words[i].offset,
 						(json_int_t)b->variable_words[i].variable,
 						(json_int_t)b->variable_words[i].into));
 	return json_pack("{s:s,s:s,s:o,s:o,s:I,s:o,s:o,s:o,s:o,s:o}", "cubin", cubin, "what", what,
-			 "grid", three(b->grid), "block", three(b->block), "shared",
+			 "grid", export_three(b->grid), "block", export_three(b->block), "shared",
 			 (json_int_t)b->shared_bytes, "attributes", attributes(b), "params",
-			 hex(b->params, b->params_bytes), "layout", layout, "scratch", scratch,
-			 "variables", variables);
+			 export_hex(b->params, b->params_bytes), "layout", export_layout(b),
+			 "scratch", export_scratch(b), "variables", variables);
 }
 
 static json_t *arguments(const struct export *x)

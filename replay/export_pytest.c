@@ -16,6 +16,7 @@
 #include "lib/image/note.h"
 #include "lib/paths.h"
 #include "replay/bind.h"
+#include "replay/export_json.h"
 #include "replay/source.h"
 #include "replay/stores.h"
 #include "replay/workspace.h"
@@ -160,23 +161,6 @@ static json_t *arguments(const struct exporter *x, const struct suite_member *m,
 
 /* ---- a case ---- */
 
-static json_t *hex(const void *data, size_t size)
-{
-	_cleanup_free_ char *text = malloc(2 * size + 1);
-
-	if (!text)
-		return NULL;
-	text[0] = '\0';
-	for (size_t i = 0; i < size; i++)
-		snprintf(text + 2 * i, 3, "%02x", ((const unsigned char *)data)[i]);
-	return json_string(text);
-}
-
-static json_t *three(const uint32_t v[3])
-{
-	return json_pack("[I,I,I]", (json_int_t)v[0], (json_int_t)v[1], (json_int_t)v[2]);
-}
-
 /* How the Python source is called; null where the glue noted none. */
 static json_t *python(const struct suite_member *m)
 {
@@ -196,19 +180,6 @@ static json_t *python(const struct suite_member *m)
 		json_object_set_new(options, "maxnreg", json_integer(m->triton->maxnreg));
 	return json_pack("{s:s,s:o,s:o}", "file", m->note->file, "constexprs", constexprs,
 			 "options", options);
-}
-
-static json_t *pairs_of(const struct bound *b, bool scratch)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; !scratch && i < b->layout_count; i++)
-		json_array_append_new(list, json_pack("[I,I]", (json_int_t)b->layout[i].offset,
-						      (json_int_t)b->layout[i].size));
-	for (size_t i = 0; scratch && i < b->scratch_count; i++)
-		json_array_append_new(list, json_pack("[I,I]", (json_int_t)b->scratch[i].offset,
-						      (json_int_t)b->scratch[i].bytes));
-	return list;
 }
 
 static int put_cubin(const struct exporter *x, const struct bound *b, const char *name)
@@ -281,10 +252,10 @@ static int add_case(struct exporter *x, const struct suite_member *m, const stru
 		return rc;
 	}
 	one = json_pack("{s:s,s:s,s:s,s:o,s:o,s:I,s:o,s:o,s:o,s:O,s:o}", "id", id ?: "?", "kernel",
-			m->entry, "cubin", cubin, "grid", three(b->grid), "block", three(b->block),
-			"shared", (json_int_t)b->shared_bytes, "params",
-			hex(b->params, b->params_bytes), "layout", pairs_of(b, false), "scratch",
-			pairs_of(b, true), "args", args, "python", python(m));
+			m->entry, "cubin", cubin, "grid", export_three(b->grid), "block",
+			export_three(b->block), "shared", (json_int_t)b->shared_bytes, "params",
+			export_hex(b->params, b->params_bytes), "layout", export_layout(b),
+			"scratch", export_scratch(b), "args", args, "python", python(m));
 	rc = one && id && !json_array_append_new(x->cases, one) ? 0 : no_memory(x);
 	if (!rc && !json_object_get(x->names, m->entry)) {
 		json_object_set(x->names, m->entry, args);
