@@ -67,29 +67,27 @@ def call(name, *args):
         raise Failed(f"{name}: {(text.value or b'?').decode()} ({status})")
 
 
-def hold(ranges):
-    """Maps device memory at the recorded addresses; what lies close together in one reservation."""
+def rounded(ranges, unit):
+    """[low, high] of the ranges, rounded out to the unit; what touches then is one."""
     merged = []
-    for low, high in sorted((a // ALIGNMENT * ALIGNMENT, -(-(a + n) // ALIGNMENT) * ALIGNMENT)
-                            for a, n in ranges):
+    for low, high in sorted((a // unit * unit, -(-(a + n) // unit) * unit) for a, n in ranges):
         if merged and low <= merged[-1][1]:
             merged[-1][1] = max(high, merged[-1][1])
         else:
             merged.append([low, high])
-    for low, high in merged:
+    return merged
+
+
+def hold(ranges):
+    """Maps device memory at the recorded addresses; what lies close together in one reservation."""
+    for low, high in rounded(ranges, ALIGNMENT):
         got = u64()
         call("cuMemAddressReserve", ctypes.byref(got), size_t(high - low), size_t(ALIGNMENT),
              u64(low), u64(0))
         if got.value != low:
             raise Failed(f"the recorded address {low:#x} is taken in this process")
     place = Location(1, 0)
-    pages = []
-    for low, high in sorted((a // GRANULARITY * GRANULARITY, -(-(a + n) // GRANULARITY) * GRANULARITY)
-                            for a, n in ranges):
-        if pages and low <= pages[-1][1]:
-            pages[-1][1] = max(high, pages[-1][1])
-        else:
-            pages.append([low, high])
+    pages = rounded(ranges, GRANULARITY)
     for low, high in pages:
         handle = u64()
         properties = Properties(type=1, location=place)
