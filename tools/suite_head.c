@@ -99,13 +99,15 @@ static int add_selection(struct head *h, const struct bundle *b)
 	return 0;
 }
 
-/* Triton versions in the metadata of a bundle's images; ends the list with NULL. malloc'ed. */
-static const char **metadata_versions(const struct suite *s, size_t bundle, size_t *images)
+/* The bundle's kernels with Triton metadata. malloc'ed; NULL without memory. */
+static const struct suite_member **triton_members(const struct suite *s, size_t bundle,
+						  size_t *count)
 {
-	const char **list = NULL;
-	size_t count = 0, capacity = 0;
+	const struct suite_member **list = calloc(1, sizeof(*list));
+	size_t capacity = 1;
 
-	for (size_t i = 0; i < s->family_count; i++) {
+	*count = 0;
+	for (size_t i = 0; list && i < s->family_count; i++) {
 		for (size_t c = 0; c < s->families[i].config_count; c++) {
 			const struct suite_config *config = &s->families[i].configs[c];
 
@@ -114,36 +116,28 @@ static const char **metadata_versions(const struct suite *s, size_t bundle, size
 
 				if (member->bundle != bundle || !member->triton)
 					continue;
-				if (array_reserve(&list, count + 1, &capacity, sizeof(*list)) < 0) {
+				if (array_reserve(&list, *count, &capacity, sizeof(*list)) < 0) {
 					free(list);
 					return NULL;
 				}
-				list[count++] = member->triton->triton_version;
+				list[(*count)++] = member;
 			}
 		}
 	}
-	*images = count;
-	return list ? list : calloc(1, sizeof(*list));
+	return list;
 }
 
 /* Of how many kernels with metadata the Python glue noted constexprs and source. */
 static int add_notes(struct head *h, const struct suite *s, size_t bundle)
 {
-	size_t kernels = 0, noted = 0;
+	size_t kernels, noted = 0;
+	const struct suite_member **list = triton_members(s, bundle, &kernels);
 
-	for (size_t i = 0; i < s->family_count; i++)
-		for (size_t c = 0; c < s->families[i].config_count; c++) {
-			const struct suite_config *config = &s->families[i].configs[c];
-
-			for (size_t m = 0; m < config->member_count; m++) {
-				const struct suite_member *member = &config->members[m];
-
-				if (member->bundle != bundle || !member->triton)
-					continue;
-				kernels++;
-				noted += member->note != NULL;
-			}
-		}
+	if (!list)
+		return -ENOMEM;
+	for (size_t i = 0; i < kernels; i++)
+		noted += list[i]->note != NULL;
+	free(list);
 	if (!kernels)
 		return 0;
 	return add(h, "Python notes", text_format("on %zu of %zu kernels", noted, kernels),
@@ -159,15 +153,16 @@ static int add_notes(struct head *h, const struct suite *s, size_t bundle)
  */
 static int add_compilers(struct head *h, const struct suite *s, size_t bundle)
 {
-	size_t count = 0;
-	const char **list = metadata_versions(s, bundle, &count);
+	size_t count;
+	const struct suite_member **list = triton_members(s, bundle, &count);
 	int r = list ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < count && !r; i++) {
+		const char *version = list[i]->triton->triton_version;
 		size_t n = 0, before = 0;
 
 		for (size_t k = 0; k < count; k++) {
-			bool same = !strcmp(list[i], list[k]);
+			bool same = !strcmp(version, list[k]->triton->triton_version);
 
 			n += same;
 			before += same && k < i;
@@ -175,7 +170,7 @@ static int add_compilers(struct head *h, const struct suite *s, size_t bundle)
 		if (!before)
 			r = add(h, "triton",
 				text_format("%s in %zu of %zu kernels",
-					    *list[i] ? list[i] : "before 3.3", n, count),
+					    *version ? version : "before 3.3", n, count),
 				"metadata of the images");
 	}
 	if (!r && !count && !bundle_fact(s->bundles[bundle], "triton.version"))
