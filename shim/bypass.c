@@ -98,14 +98,14 @@ static int visit(struct dl_phdr_info *info, size_t size, void *data)
 	    !strncmp(name, "libcudadebugger", 15) || !strncmp(name, "linux-vdso", 10) ||
 	    !calls_past(info))
 		return 0;
-	if (f->count++ == NAMES_MAX)
-		return 1;
+	if (f->count == NAMES_MAX)
+		name = "and more";
 	more = f->names ? text_format("%s, %s", f->names, name) : strdup(name);
 	if (more) {
 		free(f->names);
 		f->names = more;
 	}
-	return 0;
+	return f->count++ == NAMES_MAX;
 }
 
 char *bypass_libraries(void)
