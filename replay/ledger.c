@@ -13,6 +13,7 @@
 #include "lib/base.h"
 #include "replay/change.h"
 #include "replay/uses.h"
+#include "replay/versions.h"
 #include "replay/environment.h"
 #include "replay/repro.h"
 
@@ -99,56 +100,6 @@ static int put_context(struct ledger *r)
 
 /* ---- sides ---- */
 
-/* Appends "what value" once. */
-static void add_version(FILE *f, char *const *text, const char *what, const char *value)
-{
-	_cleanup_free_ char *both = text_format("%s %s", what, value);
-
-	fflush(f);
-	if (both && value && *value && !(*text && strstr(*text, both)))
-		fprintf(f, "%s%s", *text && **text ? ", " : "", both);
-	fflush(f);
-}
-
-/* Appends the versions of Triton, or of ptxas, of all images of a side. */
-static void add_compilers(FILE *f, char *const *text, const struct source *s, bool ptxas)
-{
-	for (size_t i = 0; i < s->suite->family_count; i++) {
-		const struct suite_family *family = &s->suite->families[i];
-
-		for (size_t j = 0; j < family->config_count; j++)
-			for (size_t k = 0; k < family->configs[j].member_count; k++) {
-				const struct suite_member *m = &family->configs[j].members[k];
-
-				if (ptxas)
-					add_version(f, text, "ptxas", m->image->ptxas);
-				else if (m->triton)
-					add_version(f, text, "triton", m->triton->triton_version);
-			}
-	}
-}
-
-/* "triton 3.6.0, ptxas 12.8.93, torch 2.11.0" of a side's images and run; malloc'ed; "" if they do
- * not say. */
-static char *versions_of(const struct source *s)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
-
-	if (!f)
-		return NULL;
-	add_compilers(f, &text, s, false);
-	add_compilers(f, &text, s, true);
-	for (size_t i = 0; i < s->count; i++)
-		add_version(f, &text, "torch", bundle_fact(s->bundles[i], "torch.version"));
-	if (fclose(f)) {
-		free(text);
-		return NULL;
-	}
-	return text;
-}
-
 /* A fact of any bundle of the source. */
 static const char *source_fact(const struct source *s, const char *const *names, size_t count,
 			       const char **which)
@@ -174,7 +125,7 @@ static int put_side(struct ledger *r, enum side side, const struct source *s, co
 	const char *unused;
 	/* A side made by kernelab says itself what made it. */
 	const char *maker = source_fact(s, made, 1, &unused);
-	_cleanup_free_ char *found = maker ? strdup(maker) : versions_of(s);
+	_cleanup_free_ char *found = maker ? strdup(maker) : versions_text(s);
 	_cleanup_free_ char *how = NULL;
 	const char *which = NULL;
 	const char *known = source_fact(s, names, ARRAY_LENGTH(names), &which);
