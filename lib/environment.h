@@ -34,6 +34,8 @@
 	V(DEVICE, "KERNELAB_DEVICE", "kernelab capture: auto, gpu or soft")                       \
 	V(FRESH_CACHE, "KERNELAB_FRESH_CACHE", "kernelab capture: 1: as --fresh-cache")           \
 	V(MORE_CONFIGS, "KERNELAB_MORE_CONFIGS", "kernelab capture: 1: as --more-configs")        \
+	V(CUPTI, "KERNELAB_CUPTI",                                                                \
+	  "1: record the machine code that the driver makes of PTX and fatbins, through CUPTI")   \
 	V(NO_GLUE, "KERNELAB_NO_GLUE", "1: as --no-glue; the glue itself heeds it too")           \
 	V(PIN_WINNERS, "KERNELAB_PIN_WINNERS",                                                    \
 	  "folder of a capture whose winners triton.autotune is to take; needs the Python glue")  \

@@ -271,6 +271,7 @@ int selection_read(struct selection *s, struct error *err)
 	*s = (struct selection){
 		.origin_name = -1,
 		.no_data = environment_flag(ENVIRONMENT_NO_DATA),
+		.cupti = environment_flag(ENVIRONMENT_CUPTI),
 		.extents = true,
 		.per_class = 1,
 		.sample_first = SAMPLE_FIRST_DEFAULT,

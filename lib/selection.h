@@ -31,6 +31,7 @@ struct selection {
 	int origin_name;  /* enum origin to note for recorded images, or -1: the one found */
 	bool no_data;     /* geometry and metadata only */
 	bool extents;     /* what a launch touches is to be measured */
+	bool cupti;       /* the machine code that the driver makes is wanted, through CUPTI */
 	bool has_kernels, has_exclude;
 	regex_t kernels, exclude; /* POSIX extended, found anywhere in the entry name */
 	uint64_t per_class;       /* launches of each kernel and shape class */

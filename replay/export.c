@@ -12,6 +12,7 @@
 #include "kernelab/dtype.h"
 #include "lib/base.h"
 #include "lib/paths.h"
+#include "replay/code.h"
 #include "replay/export_json.h"
 #include "replay/plan.h"
 #include "replay/workspace.h"
@@ -84,6 +85,36 @@ static int put_image(const struct export *x, const struct bound *b, const char *
 	return rc ? rc : put_file(x, name, data, size);
 }
 
+/*
+ * "a.driver.sm_90.cubin": what the recorded run's driver made of the image; the script runs it on
+ * such a GPU, as replay does. `list`: names by sm.
+ */
+static int put_driver_code(const struct export *x, const struct bound *b, const char *prefix,
+			   json_t *list)
+{
+	for (size_t i = 0; i < b->bundle->files.count; i++) {
+		const struct record_file *f = &b->bundle->files.items[i];
+		_cleanup_free_ char *data = NULL, *name = NULL, *key = NULL;
+		unsigned sm;
+		size_t size;
+		int rc;
+
+		if (!hash_equal(f->image, b->image->id) || !file_is_driver_cubin(f, &sm) ||
+		    code_of_driver(b->bundle, b->image->id, sm) != f)
+			continue;
+		name = text_format("%s.%s", prefix, f->name);
+		key = text_format("%u", sm);
+		if (!name || !key || json_object_set_new(list, key, json_string(name)))
+			return error_set(x->err, ENOMEM, ERROR_NO_OFFSET, "no memory");
+		rc = bundle_read_file(b->bundle, f, &data, &size, x->err);
+		if (!rc)
+			rc = put_file(x, name, data, size);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
 /* ---- repro.json ---- */
 
 /* A launch attribute that asks for a cooperative grid is one like the others here. */
@@ -106,7 +137,7 @@ static json_t *attributes(const struct bound *b)
 	return list;
 }
 
-static json_t *side(const struct bound *b, const char *cubin, const char *what)
+static json_t *side(const struct bound *b, const char *cubin, json_t *driver_code, const char *what)
 {
 	json_t *variables = json_array();
 
@@ -115,9 +146,10 @@ static json_t *side(const struct bound *b, const char *cubin, const char *what)
 				      json_pack("[I,I,I]", (json_int_t)b->variable_words[i].offset,
 						(json_int_t)b->variable_words[i].variable,
 						(json_int_t)b->variable_words[i].into));
-	return json_pack("{s:s,s:s,s:o,s:o,s:I,s:o,s:o,s:o,s:o,s:o}", "cubin", cubin, "what", what,
-			 "grid", export_three(b->grid), "block", export_three(b->block), "shared",
-			 (json_int_t)b->shared_bytes, "attributes", attributes(b), "params",
+	return json_pack("{s:s,s:O,s:s,s:o,s:o,s:I,s:o,s:o,s:o,s:o,s:o}", "cubin", cubin,
+			 "driver_code", driver_code, "what", what, "grid", export_three(b->grid),
+			 "block", export_three(b->block), "shared", (json_int_t)b->shared_bytes,
+			 "attributes", attributes(b), "params",
 			 export_hex(b->params, b->params_bytes), "layout", export_layout(b),
 			 "scratch", export_scratch(b), "variables", variables);
 }
@@ -186,15 +218,17 @@ static int put_memory(const struct export *x, json_t *list)
 	return rc ? rc : closed;
 }
 
-static int put_json(const struct export *x, const struct replay_options *o, json_t *memory)
+static int put_json(const struct export *x, const struct replay_options *o, json_t *memory,
+		    json_t *const *code)
 {
 	json_t *root = json_pack("{s:s,s:I,s:s}", "kernel", x->c->base.entry, "launch",
 				 (json_int_t)x->c->launch->seq, "bundle", x->c->bundle->path);
 	bool whole;
 	FILE *f;
 
-	json_object_set_new(root, "A", side(&x->c->a, "a.cubin", o->a ?: "recorded"));
-	json_object_set_new(root, "B", o->b ? side(&x->c->b, "b.cubin", o->b) : json_null());
+	json_object_set_new(root, "A", side(&x->c->a, "a.cubin", code[SIDE_A], o->a ?: "recorded"));
+	json_object_set_new(root, "B",
+			    o->b ? side(&x->c->b, "b.cubin", code[SIDE_B], o->b) : json_null());
 	json_object_set_new(root, "arguments", arguments(x));
 	json_object_set(root, "memory", memory);
 	whole = json_object_size(root) == 7;
@@ -243,7 +277,7 @@ static int choose(struct export *x, const struct replay_options *o)
 
 static int write_all(struct export *x, const struct replay_options *o)
 {
-	json_t *memory = json_array();
+	json_t *memory = json_array(), *code[SIDE_COUNT] = {json_object(), json_object()};
 	int rc = put_script(x);
 
 	if (!rc)
@@ -251,10 +285,16 @@ static int write_all(struct export *x, const struct replay_options *o)
 	if (!rc && o->b)
 		rc = put_image(x, &x->c->b, "b.cubin");
 	if (!rc)
+		rc = put_driver_code(x, &x->c->a, "a", code[SIDE_A]);
+	if (!rc && o->b)
+		rc = put_driver_code(x, &x->c->b, "b", code[SIDE_B]);
+	if (!rc)
 		rc = put_memory(x, memory);
 	if (!rc)
-		rc = put_json(x, o, memory);
+		rc = put_json(x, o, memory, code);
 	json_decref(memory);
+	json_decref(code[SIDE_A]);
+	json_decref(code[SIDE_B]);
 	return rc;
 }
 

@@ -3,6 +3,7 @@
 #include "replay/ledger.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include "kernelab/dtype.h"
 #include "lib/base.h"
 #include "replay/change.h"
+#include "replay/code.h"
 #include "replay/uses.h"
 #include "replay/versions.h"
 #include "replay/environment.h"
@@ -308,6 +310,61 @@ int ledger_open(struct ledger *r, const char *path, const struct plan *plan,
 	return 0;
 }
 
+static struct hash128 member_code(const struct ledger *r, const struct source *s,
+				  const struct suite_member *m)
+{
+	return code_id(source_bundle(s, m), m->image->id, r->sm);
+}
+
+struct images {
+	const struct record_image **items;
+	size_t count, capacity;
+};
+
+/* Counts an image of PTX or a fatbin, once a bundle. */
+static int count_compiled(struct ledger *r, const struct source *s, const struct suite_member *m,
+			  struct images *seen)
+{
+	const struct bundle *b = m ? source_bundle(s, m) : NULL;
+
+	if (!m || (m->image->kind != IMAGE_PTX && m->image->kind != IMAGE_FATBIN))
+		return 0;
+	for (size_t i = 0; i < seen->count; i++)
+		if (seen->items[i] == m->image)
+			return 0;
+	if (array_reserve(&seen->items, seen->count, &seen->capacity, sizeof(*seen->items)))
+		return -ENOMEM;
+	seen->items[seen->count++] = m->image;
+	r->summary->compiled++;
+	r->summary->driver_code += code_of_driver(b, m->image->id, r->sm) != NULL;
+	return 0;
+}
+
+/* Which images the driver compiles here, and of which the recorded machine code is run. */
+static int put_compiled(struct ledger *r)
+{
+	_cleanup_free_ char *value = NULL;
+	struct images seen = {0};
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < r->plan->pairs.count; i++) {
+		const struct pair *p = &r->plan->pairs.items[i];
+
+		rc = count_compiled(r, r->plan->a, p->a, &seen);
+		if (!rc)
+			rc = count_compiled(r, r->plan->b, p->b, &seen);
+	}
+	free(seen.items);
+	if (rc || !r->summary->compiled)
+		return rc;
+	value = text_format("%" PRIu64 " of %" PRIu64 " images of PTX or fatbins",
+			    r->summary->driver_code, r->summary->compiled);
+	return value ? put_fact(r, "replay.driver_code", value,
+				"run as the machine code that the driver of the recorded run made "
+				"(capture --cupti); the others were compiled by the driver here")
+		     : -ENOMEM;
+}
+
 int ledger_device(struct ledger *r, const struct device_text *d, bool first)
 {
 	struct record_device record = {.ordinal = d->ordinal,
@@ -319,11 +376,15 @@ int ledger_device(struct ledger *r, const struct device_text *d, bool first)
 				       .software = d->software};
 	int rc = bundle_put_device(r->writer, &record);
 
+	if (first)
+		r->sm = d->software ? 0 : 10 * d->major + d->minor;
 	if (!rc && first)
 		rc = put_fact(r, "replay.device", d->name, "cuDeviceGetName");
 	if (!rc && first && d->software)
 		rc = put_fact(r, "replay.level", "PTX level: ptxas not executed",
 			      "the software device executes PTX");
+	if (!rc && first && !d->software)
+		rc = put_compiled(r);
 	return rc ? rc : put_other_device(r, d);
 }
 
@@ -544,7 +605,7 @@ static int put_config(struct ledger *r, size_t i)
 		c.same_ptx =
 			!hash_is_zero(p->a->ptx_hash) && hash_equal(p->a->ptx_hash, p->b->ptx_hash);
 		/* One and the same image has the same code, even if it cannot be read. */
-		if (hash_equal(c.a_image, c.b_image))
+		if (hash_equal(member_code(r, r->plan->a, p->a), member_code(r, r->plan->b, p->b)))
 			c.same_code = c.same_ptx = true;
 	}
 	if (!state->tested)

@@ -44,6 +44,7 @@ struct ledger {
 	const struct replay_options *options;
 	struct pair_state *pairs; /* one each of plan.pairs */
 	struct replay_summary *summary;
+	unsigned sm; /* of the first device; 0: software, or none yet */
 };
 
 /* Creates the file and writes RUN, FACT, SIDE and FAMILY records. -EEXIST if it is there. */

@@ -70,6 +70,8 @@ struct replay_summary {
 	uint64_t families, configs, configs_tested;
 	uint64_t cases, faithful, nondeterministic, unfaithful, untested; /* recorded launches */
 	uint64_t derived;     /* launches made from them that ran */
+	uint64_t compiled;    /* images of PTX and fatbins, of both sides */
+	uint64_t driver_code; /* of them, run as what the recorded run's driver made of them */
 	uint64_t failures;    /* trials that ended in a fault, hang, crash or launch error */
 	uint64_t restarts;    /* workers started anew */
 	uint64_t devices;     /* that were used */

@@ -98,13 +98,24 @@ def hold(ranges):
     return pages
 
 
+def architecture(device):
+    """"90"; "" for kernelab's software device, which executes PTX only."""
+    name, major, minor = ctypes.create_string_buffer(128), ctypes.c_int(), ctypes.c_int()
+    call("cuDeviceGetName", name, 127, device)
+    call("cuDeviceGetAttribute", ctypes.byref(major), 75, device)
+    call("cuDeviceGetAttribute", ctypes.byref(minor), 76, device)
+    return "" if name.value.startswith(b"kernelab") else f"{major.value}{minor.value}"
+
+
 class Launch:
     """One side's kernel, with memory as it was before the launch."""
 
-    def __init__(self, repro, side, pages):
+    def __init__(self, repro, side, pages, arch):
         self.repro, self.side, self.pages = repro, repro[side], pages
         module, function = pointer(), pointer()
-        with open(os.path.join(HERE, self.side["cubin"]), "rb") as f:
+        # what the recorded run's driver made of PTX, where it is for this GPU; else that run's image
+        self.image = self.side.get("driver_code", {}).get(arch, self.side["cubin"])
+        with open(os.path.join(HERE, self.image), "rb") as f:
             call("cuModuleLoadData", ctypes.byref(module), f.read())
         call("cuModuleGetFunction", ctypes.byref(function), module, repro["kernel"].encode())
         self.function = function
@@ -224,10 +235,10 @@ def main():
     print(f"{repro['kernel']}, launch {repro['launch']} of {repro['bundle']}")
     results = {}
     for side in [s for s in "AB" if repro[s]]:
-        launch = Launch(repro, side, pages)
+        launch = Launch(repro, side, pages, architecture(device))
         results[side] = [launch.run(data) for _ in range(max(1, args.repeats))]
         varies = sum(r != results[side][0] for r in results[side])
-        print(f"{side}: {repro[side]['what']}; {varies} of {len(results[side])} runs differ from the first")
+        print(f"{side}: {repro[side]['what']}, {launch.image}; {varies} of {len(results[side])} runs differ from the first")
     if "B" not in results:
         return 0
     differing = compare(repro, results["A"][0], results["B"][0], args.show)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/base.h"
+#include "replay/code.h"
 
 #define LOG_BYTES          4096
 #define DEVICE_BYTES_A_SEC 1e10        /* slowest GPU at restoring and comparing */
@@ -79,6 +80,7 @@ static void send_ready(struct runner *r, const struct error *refused)
 	d->cuDriverGetVersion(&version);
 	name[sizeof(name) - 1] = 0;
 	r->software = !strncmp(name, "kernelab", 8);
+	r->sm = r->software ? 0 : (unsigned)(10 * major + minor);
 	packet_clear(p);
 	packet_put_text(p, name);
 	packet_put_u64(p, r->software);
@@ -133,7 +135,7 @@ static int load_module(struct runner *r, const struct bound *bound, CUmodule *mo
 	size_t size;
 	int rc;
 
-	rc = bundle_read_image(bound->bundle, bound->image, &data, &size, err);
+	rc = code_read(bound->bundle, bound->image, r->sm, &data, &size, err);
 	if (rc)
 		return rc;
 	log[0] = 0;
@@ -153,10 +155,11 @@ static int load_module(struct runner *r, const struct bound *bound, CUmodule *mo
 static int get_module(struct runner *r, const struct bound *bound, CUmodule *module,
 		      struct error *err)
 {
+	struct hash128 code = code_id(bound->bundle, bound->image->id, r->sm);
 	int rc;
 
 	for (size_t i = 0; i < r->module_count; i++) {
-		if (hash_equal(r->modules[i].image, bound->image->id)) {
+		if (hash_equal(r->modules[i].code, code)) {
 			*module = r->modules[i].module;
 			return 0;
 		}
@@ -166,7 +169,7 @@ static int get_module(struct runner *r, const struct bound *bound, CUmodule *mod
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for modules");
 	rc = load_module(r, bound, module, err);
 	if (!rc)
-		r->modules[r->module_count++] = (struct loaded_module){bound->image->id, *module};
+		r->modules[r->module_count++] = (struct loaded_module){code, *module};
 	return rc;
 }
 

@@ -18,7 +18,7 @@
 #include "replay/wire.h"
 
 struct loaded_module {
-	struct hash128 image;
+	struct hash128 code; /* replay/code.h */
 	CUmodule module;
 };
 
@@ -34,6 +34,7 @@ struct runner {
 	CUcontext context;
 	CUstream stream;
 	CUevent begin, start, stop, end; /* of a trial, and of the launch in it */
+	unsigned sm;                     /* 90; 0: the software device */
 	bool software;                   /* runs launches when they are enqueued */
 	struct memory memory;
 	struct board board;

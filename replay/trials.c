@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/base.h"
+#include "replay/code.h"
 #include "replay/fidelity.h"
 #include "replay/table.h"
 
@@ -527,8 +528,10 @@ static int more_of_a(struct trials *t, struct error *err)
 static int base_runs(struct trials *t, const struct runs **out, struct error *err)
 {
 	struct outcome failed = {0};
-	bool same = hash_equal(t->c->base.image->id, t->c->a.image->id) &&
-		    !strcmp(t->c->base.entry, t->c->a.entry);
+	const struct bound *base = &t->c->base, *a = &t->c->a;
+	bool same = hash_equal(code_id(base->bundle, base->image->id, t->r->sm),
+			       code_id(a->bundle, a->image->id, t->r->sm)) &&
+		    !strcmp(base->entry, a->entry);
 	int rc;
 
 	*out = &t->a_runs;

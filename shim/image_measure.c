@@ -73,6 +73,24 @@ static bool looks_like_ptx(const char *text)
 	return *text == '.' || !strncmp(text, "//", 2) || !strncmp(text, "/*", 2);
 }
 
+/* Byte by byte: no more is read than the driver reads. */
+enum image_kind image_glance(const void *image)
+{
+	static const uint32_t magics[] = {FATBIN_WRAPPER_MAGIC, FATBIN_CONTAINER_MAGIC};
+	const unsigned char *bytes = image;
+
+	if (!bytes)
+		return IMAGE_UNKNOWN;
+	if (looks_like_ptx(image))
+		return IMAGE_PTX;
+	if (bytes[0] == ELFMAG0 && bytes[1] == ELFMAG1 && bytes[2] == ELFMAG2)
+		return IMAGE_CUBIN;
+	for (size_t i = 0; i < sizeof(magics) / sizeof(magics[0]); i++)
+		if (bytes[0] == (magics[i] & 0xff) && bytes[1] == (magics[i] >> 8 & 0xff))
+			return IMAGE_FATBIN;
+	return IMAGE_UNKNOWN;
+}
+
 bool image_measure(const void *image, enum image_kind *kind, const void **start, size_t *size)
 {
 	uint32_t magic;

@@ -11,8 +11,9 @@
 #include "lib/base.h"
 #include "lib/origin.h"
 #include "shim/extents.h"
-#include "shim/glue.h"
 #include "shim/facts.h"
+#include "shim/glue.h"
+#include "shim/hooks.h"
 #include "shim/image_ptx.h"
 #include "shim/kernels.h"
 #include "shim/map.h"
@@ -31,6 +32,13 @@ struct holder {
 
 /* By handle: table_lock. By hash and the files of the run: load_lock. */
 static struct map holders, by_id, run_files;
+
+static struct image *image_of(uint64_t handle)
+{
+	const struct holder *h = map_get(&holders, handle);
+
+	return h ? h->image : NULL;
+}
 
 /* ---- writing ---- */
 
@@ -144,6 +152,25 @@ static int put_image(struct bundle_writer *w, const struct image *image)
 	return r;
 }
 
+/* Those that are not written yet. Caller holds load_lock. */
+static int put_jitted(struct bundle_writer *w, struct image *image)
+{
+	int r = cupti_write_facts(w);
+
+	for (unsigned i = 0; r >= 0 && i < image->jitted.count; i++) {
+		struct jitted_cubin *c = &image->jitted.items[i];
+		_cleanup_free_ char *name = c->data ? jitted_name(c) : NULL;
+		struct cache_file f = {.name = name, .data = c->data, .size = c->size};
+
+		if (!c->data)
+			continue;
+		r = name ? put_file(w, image->id, &f) : -ENOMEM;
+		free(c->data);
+		c->data = NULL;
+	}
+	return r;
+}
+
 /* Names of its module variables, and a FACT where they cannot be had. */
 static int find_globals(struct bundle_writer *w, struct image *image)
 {
@@ -174,6 +201,7 @@ static void write_image(struct image *image)
 	if (!w)
 		return;
 	if (recorder_put(put_image(w, image), "writing an image") &&
+	    recorder_put(put_jitted(w, image), "writing the driver's machine code") &&
 	    recorder_put(find_globals(w, image), "looking for module variables"))
 		image->wanted = true;
 	recorder_release();
@@ -328,7 +356,7 @@ void images_loaded(CUmodule module, char *data, size_t size, enum image_kind kin
 	pthread_mutex_unlock(&recorder_load_lock);
 }
 
-/* ---- libraries ---- */
+/* ---- what the driver compiled ---- */
 
 static const char *library_left_out(enum image_kind kind, size_t size)
 {
@@ -338,6 +366,98 @@ static const char *library_left_out(enum image_kind kind, size_t size)
 		return "from a fatbin loaded as a library (KERNELAB_ORIGIN=all records such)";
 	return NULL;
 }
+
+void images_listen(enum image_kind kind, struct cupti_watch *w)
+{
+	*w = (struct cupti_watch){0};
+	if (kind == IMAGE_PTX || kind == IMAGE_FATBIN)
+		cupti_begin(w);
+}
+
+void images_library_listen(enum image_kind kind, struct cupti_watch *w)
+{
+	images_listen(library_left_out(kind, 0) ? IMAGE_UNKNOWN : kind, w);
+}
+
+void images_listen_late(const void *holder, struct cupti_watch *w)
+{
+	const struct image *image;
+	bool open = false;
+
+	*w = (struct cupti_watch){0};
+	if (!recorder_settings()->cupti)
+		return;
+	pthread_mutex_lock(&recorder_table_lock);
+	image = image_of((uintptr_t)holder);
+	open = image && !image->left_out &&
+	       (image->kind == IMAGE_PTX || image->kind == IMAGE_FATBIN) && !image->jitted.count;
+	pthread_mutex_unlock(&recorder_table_lock);
+	if (open)
+		cupti_begin(w);
+}
+
+static unsigned current_sm(void)
+{
+	CUdevice device;
+	int major = 0, minor = 0;
+
+	if (real.cuCtxGetDevice(&device) != CUDA_SUCCESS)
+		return 0;
+	real.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+	real.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+	return (unsigned)(10 * major + minor);
+}
+
+/* Several modules of one call cannot be told apart. Caller holds load_lock. */
+static int put_unclear(struct bundle_writer *w, const struct image *image, unsigned modules)
+{
+	char hex[HASH_TEXT_BYTES];
+	_cleanup_free_ char *text = text_format("%s: the driver loaded %u modules in one call",
+						hash_text(image->id, hex), modules);
+
+	return text ? facts_put(w, "capture.cupti_unclear", text,
+				"which of them is its machine code is not told")
+		    : -ENOMEM;
+}
+
+static void write_heard(struct image *image, const struct cupti_watch *w)
+{
+	struct bundle_writer *out = image->wanted ? recorder_acquire() : NULL;
+
+	if (!out)
+		return;
+	if (w->modules > 1)
+		recorder_put(put_unclear(out, image, w->modules), "writing a fact");
+	recorder_put(put_jitted(out, image), "writing the driver's machine code");
+	recorder_release();
+}
+
+void images_heard(const void *holder, struct cupti_watch *w)
+{
+	struct image *image;
+	unsigned sm;
+
+	if (!recorder_settings()->cupti)
+		return;
+	pthread_mutex_lock(&recorder_load_lock);
+	pthread_mutex_lock(&recorder_table_lock);
+	image = image_of((uintptr_t)holder);
+	pthread_mutex_unlock(&recorder_table_lock);
+	sm = w->cubin && w->modules == 1 ? current_sm() : 0;
+	if (image && sm) {
+		pthread_mutex_lock(&recorder_table_lock);
+		jitted_add(&image->jitted, w->cubin, w->size, sm);
+		pthread_mutex_unlock(&recorder_table_lock);
+		w->cubin = NULL;
+	}
+	if (image)
+		write_heard(image, w);
+	free(w->cubin);
+	w->cubin = NULL;
+	pthread_mutex_unlock(&recorder_load_lock);
+}
+
+/* ---- libraries ---- */
 
 /* One known by its kernels' names only. */
 static struct image *image_left_out(enum image_kind kind, size_t size, const char *loader,
@@ -440,6 +560,7 @@ static void let_go(struct holder *h, struct dropped *dropped)
 	/* Not wanted until now, so its bytes would only be a leak of the program's memory. */
 	free(image->data);
 	image->data = NULL;
+	jitted_drop(&image->jitted);
 	if (dropped->count < ARRAY_LENGTH(dropped->images))
 		dropped->images[dropped->count++] = image;
 }
@@ -491,13 +612,6 @@ void images_library_unloading(CUlibrary library)
 	pthread_mutex_unlock(&recorder_table_lock);
 	pthread_mutex_unlock(&recorder_load_lock);
 	drop(&u.dropped);
-}
-
-static struct image *image_of(uint64_t handle)
-{
-	const struct holder *h = map_get(&holders, handle);
-
-	return h ? h->image : NULL;
 }
 
 struct image *images_of_module(CUmodule module)

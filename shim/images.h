@@ -11,7 +11,9 @@
 #include "kernelab/bundle.h"
 #include "lib/signature.h"
 #include "shim/cache.h"
+#include "shim/cupti.h"
 #include "shim/image_globals.h"
+#include "shim/jitted.h"
 #include "shim/tails.h"
 
 struct image {
@@ -32,6 +34,7 @@ struct image {
 	size_t ptx_size;
 	struct image_globals globals;  /* found when IMAGE is written */
 	struct image_variant *variant; /* shim/variants.c; the lock of shim/extents.c */
+	struct jitted jitted;          /* --cupti; load_lock */
 	const char *left_out; /* why its bytes were not even copied, else NULL; id then is none */
 };
 
@@ -60,6 +63,23 @@ void images_library_loaded(CUlibrary library, const void *code, char *data, size
 			   const char *path, const char *loader, const void *caller);
 /* A context's module of a library, as cuLibraryGetModule gave it. */
 void images_library_module(CUlibrary library, CUmodule module);
+
+/*
+ * What a load or a look-up made the driver load: w was begun before that call and has ended. Takes
+ * over w->cubin. holder: the module or library. Any thread; takes both locks.
+ */
+void images_heard(const void *holder, struct cupti_watch *w);
+/*
+ * Begins w if the holder's image is PTX or a fatbin of which no machine code was heard yet: lazy
+ * loading leaves that to the first look-up. Else w is idle. Takes table_lock.
+ */
+void images_listen_late(const void *holder, struct cupti_watch *w);
+/* Begins w if the driver may have to compile what is about to be loaded; else w is idle. */
+void images_listen(enum image_kind kind, struct cupti_watch *w);
+/* The same for a library: not for fatbins that are not copied. */
+void images_library_listen(enum image_kind kind, struct cupti_watch *w);
+/* As image_measure's, by the first bytes alone. image may be NULL. */
+enum image_kind image_glance(const void *image);
 
 /* Forgets what is about to be unloaded, and its functions. Takes both locks. */
 void images_unloading(CUmodule module);

@@ -241,6 +241,36 @@ void kernels_function_of(CUkernel handle, CUfunction function)
 		recorder_fail("remembering a function", r);
 }
 
+const void *kernels_library(CUfunction handle)
+{
+	const void *library = NULL;
+	struct function f;
+
+	pthread_mutex_lock(&recorder_table_lock);
+	if (functions_get(handle, &f) && f.in_library)
+		library = (const void *)f.holder;
+	pthread_mutex_unlock(&recorder_table_lock);
+	return library;
+}
+
+void kernels_load(CUfunction handle)
+{
+	const void *library = recorder_settings()->cupti && real.cuKernelGetFunction
+				      ? kernels_library(handle)
+				      : NULL;
+	struct cupti_watch watch;
+	CUfunction function;
+
+	if (!library)
+		return;
+	images_listen_late(library, &watch);
+	if (!watch.listening)
+		return;
+	real.cuKernelGetFunction(&function, (CUkernel)handle);
+	cupti_end(&watch);
+	images_heard(library, &watch);
+}
+
 struct kernel *kernels_adopt(CUfunction function)
 {
 	const char *name = NULL;

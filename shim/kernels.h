@@ -86,6 +86,15 @@ void kernels_found_in_library(CUlibrary library, CUkernel handle, const char *en
 /* cuKernelGetFunction: the function is the kernel's, in the current context. Takes table_lock. */
 void kernels_function_of(CUkernel handle, CUfunction function);
 
+/* The library that a CUkernel is of; NULL for a function. Takes table_lock. */
+const void *kernels_library(CUfunction handle);
+
+/*
+ * With --cupti: has the driver load the code of a CUkernel that is about to be launched, as the
+ * launch would, and listens. Takes both locks.
+ */
+void kernels_load(CUfunction handle);
+
 /*
  * For a handle that no wrapped call gave: found by its module if that was seen (a function that was
  * put in the place of another), else one that is only counted. Takes both locks. NULL without

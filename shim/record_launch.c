@@ -523,6 +523,8 @@ static int begin(struct bundle_writer *w, struct recording *rec)
 	recording_join(rec, &rec->launch);
 	if (rec->flags & LAUNCH_IN_CAPTURE)
 		snprintf(rec->note, sizeof(rec->note), "launched in stream capture: no contents");
+	if (!(rec->flags & LAUNCH_IN_CAPTURE))
+		kernels_load(rec->facts.call->function);
 	if (r >= 0 && !rec->flags)
 		r = snapshot(w, rec);
 	if (r < 0)

@@ -15,6 +15,7 @@
 #include "shim/budget.h"
 #include "shim/bypass.h"
 #include "shim/contents.h"
+#include "shim/cupti.h"
 #include "shim/extents.h"
 #include "shim/facts.h"
 #include "shim/gpu_hash.h"
@@ -307,6 +308,7 @@ static void child_after_fork(void)
 	writer = NULL;
 	atomic_store(&users, 0);
 	budget_forget();
+	cupti_forget();
 	gpu_hash_forget();
 	known_forget();
 	pending_forget();

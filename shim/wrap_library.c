@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "lib/base.h"
+#include "shim/cupti.h"
 #include "shim/images.h"
 #include "shim/kernels.h"
 
@@ -14,16 +15,25 @@ SHIM_EXPORT CUresult CUDAAPI cuLibraryLoadData(CUlibrary *library, const void *c
 					       void **values, unsigned int count)
 {
 	struct recorder_scope scope;
+	struct cupti_watch watch;
 	CUresult r;
 
 	REAL_OR_RETURN(cuLibraryLoadData);
+	if (!recorder_enter(&scope))
+		return real.cuLibraryLoadData(library, code, jit, jit_values, jit_count, options,
+					      values, count);
+	images_library_listen(image_glance(code), &watch);
 	r = real.cuLibraryLoadData(library, code, jit, jit_values, jit_count, options, values,
 				   count);
-	if (r == CUDA_SUCCESS && recorder_enter(&scope)) {
+	cupti_end(&watch);
+	if (r == CUDA_SUCCESS) {
 		images_library_loaded(*library, code, NULL, 0, NULL, "cuLibraryLoadData",
 				      __builtin_return_address(0));
-		recorder_leave(&scope);
+		images_heard(*library, &watch);
+	} else {
+		free(watch.cubin);
 	}
+	recorder_leave(&scope);
 	return r;
 }
 
@@ -33,6 +43,7 @@ SHIM_EXPORT CUresult CUDAAPI cuLibraryLoadFromFile(CUlibrary *library, const cha
 						   void **values, unsigned int count)
 {
 	struct recorder_scope scope;
+	struct cupti_watch watch;
 	char *data = NULL;
 	size_t size = 0;
 	CUresult r;
@@ -44,13 +55,18 @@ SHIM_EXPORT CUresult CUDAAPI cuLibraryLoadFromFile(CUlibrary *library, const cha
 	/* Read before the driver does: the file may be gone or another one afterwards. */
 	if (path && file_read_all(path, IMAGE_FILE_MAX, &data, &size) < 0)
 		data = NULL;
+	images_library_listen(data ? image_kind_of(data, size) : IMAGE_UNKNOWN, &watch);
 	r = real.cuLibraryLoadFromFile(library, path, jit, jit_values, jit_count, options, values,
 				       count);
-	if (r == CUDA_SUCCESS && data)
+	cupti_end(&watch);
+	if (r == CUDA_SUCCESS && data) {
 		images_library_loaded(*library, NULL, data, size, path, "cuLibraryLoadFromFile",
 				      __builtin_return_address(0));
-	else
+		images_heard(*library, &watch);
+	} else {
 		free(data);
+		free(watch.cubin);
+	}
 	recorder_leave(&scope);
 	return r;
 }
@@ -71,14 +87,19 @@ SHIM_EXPORT CUresult CUDAAPI cuLibraryUnload(CUlibrary library)
 SHIM_EXPORT CUresult CUDAAPI cuLibraryGetModule(CUmodule *module, CUlibrary library)
 {
 	struct recorder_scope scope;
+	struct cupti_watch watch;
 	CUresult r;
 
 	REAL_OR_RETURN(cuLibraryGetModule);
+	if (!recorder_enter(&scope))
+		return real.cuLibraryGetModule(module, library);
+	images_listen_late(library, &watch);
 	r = real.cuLibraryGetModule(module, library);
-	if (r == CUDA_SUCCESS && recorder_enter(&scope)) {
+	cupti_end(&watch);
+	images_heard(library, &watch);
+	if (r == CUDA_SUCCESS)
 		images_library_module(library, *module);
-		recorder_leave(&scope);
-	}
+	recorder_leave(&scope);
 	return r;
 }
 
@@ -86,14 +107,19 @@ SHIM_EXPORT CUresult CUDAAPI cuLibraryGetKernel(CUkernel *kernel, CUlibrary libr
 						const char *name)
 {
 	struct recorder_scope scope;
+	struct cupti_watch watch;
 	CUresult r;
 
 	REAL_OR_RETURN(cuLibraryGetKernel);
+	if (!recorder_enter(&scope))
+		return real.cuLibraryGetKernel(kernel, library, name);
+	images_listen_late(library, &watch);
 	r = real.cuLibraryGetKernel(kernel, library, name);
-	if (r == CUDA_SUCCESS && recorder_enter(&scope)) {
+	cupti_end(&watch);
+	images_heard(library, &watch);
+	if (r == CUDA_SUCCESS)
 		kernels_found_in_library(library, *kernel, name);
-		recorder_leave(&scope);
-	}
+	recorder_leave(&scope);
 	return r;
 }
 
@@ -124,10 +150,12 @@ SHIM_EXPORT CUresult CUDAAPI cuKernelGetFunction(CUfunction *function, CUkernel 
 	CUresult r;
 
 	REAL_OR_RETURN(cuKernelGetFunction);
+	if (!recorder_enter(&scope))
+		return real.cuKernelGetFunction(function, kernel);
+	kernels_load((CUfunction)kernel);
 	r = real.cuKernelGetFunction(function, kernel);
-	if (r == CUDA_SUCCESS && recorder_enter(&scope)) {
+	if (r == CUDA_SUCCESS)
 		kernels_function_of(kernel, *function);
-		recorder_leave(&scope);
-	}
+	recorder_leave(&scope);
 	return r;
 }

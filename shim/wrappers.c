@@ -6,6 +6,7 @@
 
 #include "kernelab/hash.h"
 #include "lib/base.h"
+#include "shim/cupti.h"
 #include "shim/guard.h"
 #include "shim/hooks.h"
 #include "shim/images.h"
@@ -60,6 +61,8 @@ SHIM_EXPORT CUresult CUDAAPI cuGetProcAddress_v2(const char *symbol, void **func
 SHIM_EXPORT CUresult CUDAAPI cuModuleLoad(CUmodule *module, const char *path)
 {
 	struct recorder_scope scope;
+	enum image_kind kind = IMAGE_UNKNOWN;
+	struct cupti_watch watch;
 	char *data = NULL;
 	size_t size = 0;
 	CUresult r;
@@ -70,49 +73,63 @@ SHIM_EXPORT CUresult CUDAAPI cuModuleLoad(CUmodule *module, const char *path)
 	/* Read before the driver does: the file may be gone or another one afterwards. */
 	if (path && file_read_all(path, IMAGE_FILE_MAX, &data, &size) < 0)
 		data = NULL;
+	if (data)
+		kind = image_kind_of(data, size);
+	images_listen(kind, &watch);
 	r = real.cuModuleLoad(module, path);
-	if (r == CUDA_SUCCESS && data)
-		images_loaded(*module, data, size, image_kind_of(data, size), path, "cuModuleLoad",
+	cupti_end(&watch);
+	if (r == CUDA_SUCCESS && data) {
+		images_loaded(*module, data, size, kind, path, "cuModuleLoad",
 			      __builtin_return_address(0));
-	else
+		images_heard(*module, &watch);
+	} else {
 		free(data);
+		free(watch.cubin);
+	}
 	recorder_leave(&scope);
 	return r;
 }
 
 /* Copies what the driver has just loaded. An image of unknown form or without memory is not seen.
  */
-static void loaded_from_memory(CUmodule module, const void *image, const char *loader,
-			       const void *caller)
+static void loaded_from_memory(CUresult result, const CUmodule *module, const void *image,
+			       struct cupti_watch *watch, const char *loader, const void *caller)
 {
 	enum image_kind kind;
 	const void *start;
 	size_t size;
 	char *copy;
 
-	if (!image_measure(image, &kind, &start, &size))
+	if (result != CUDA_SUCCESS || !image_measure(image, &kind, &start, &size)) {
+		free(watch->cubin);
 		return;
+	}
 	copy = malloc(size + 1);
 	if (!copy) {
+		free(watch->cubin);
 		recorder_fail("copying an image", -ENOMEM);
 		return;
 	}
 	memcpy(copy, start, size);
 	copy[size] = 0;
-	images_loaded(module, copy, size, kind, NULL, loader, caller);
+	images_loaded(*module, copy, size, kind, NULL, loader, caller);
+	images_heard(*module, watch);
 }
 
 SHIM_EXPORT CUresult CUDAAPI cuModuleLoadData(CUmodule *module, const void *image)
 {
 	struct recorder_scope scope;
+	struct cupti_watch watch;
 	CUresult r;
 
 	REAL_OR_RETURN(cuModuleLoadData);
 	if (!recorder_enter(&scope))
 		return real.cuModuleLoadData(module, image);
+	images_listen(image_glance(image), &watch);
 	r = real.cuModuleLoadData(module, image);
-	if (r == CUDA_SUCCESS)
-		loaded_from_memory(*module, image, "cuModuleLoadData", __builtin_return_address(0));
+	cupti_end(&watch);
+	loaded_from_memory(r, module, image, &watch, "cuModuleLoadData",
+			   __builtin_return_address(0));
 	recorder_leave(&scope);
 	return r;
 }
@@ -122,15 +139,17 @@ SHIM_EXPORT CUresult CUDAAPI cuModuleLoadDataEx(CUmodule *module, const void *im
 						void **values)
 {
 	struct recorder_scope scope;
+	struct cupti_watch watch;
 	CUresult r;
 
 	REAL_OR_RETURN(cuModuleLoadDataEx);
 	if (!recorder_enter(&scope))
 		return real.cuModuleLoadDataEx(module, image, count, options, values);
+	images_listen(image_glance(image), &watch);
 	r = real.cuModuleLoadDataEx(module, image, count, options, values);
-	if (r == CUDA_SUCCESS)
-		loaded_from_memory(*module, image, "cuModuleLoadDataEx",
-				   __builtin_return_address(0));
+	cupti_end(&watch);
+	loaded_from_memory(r, module, image, &watch, "cuModuleLoadDataEx",
+			   __builtin_return_address(0));
 	recorder_leave(&scope);
 	return r;
 }
@@ -138,15 +157,17 @@ SHIM_EXPORT CUresult CUDAAPI cuModuleLoadDataEx(CUmodule *module, const void *im
 SHIM_EXPORT CUresult CUDAAPI cuModuleLoadFatBinary(CUmodule *module, const void *image)
 {
 	struct recorder_scope scope;
+	struct cupti_watch watch;
 	CUresult r;
 
 	REAL_OR_RETURN(cuModuleLoadFatBinary);
 	if (!recorder_enter(&scope))
 		return real.cuModuleLoadFatBinary(module, image);
+	images_listen(image_glance(image), &watch);
 	r = real.cuModuleLoadFatBinary(module, image);
-	if (r == CUDA_SUCCESS)
-		loaded_from_memory(*module, image, "cuModuleLoadFatBinary",
-				   __builtin_return_address(0));
+	cupti_end(&watch);
+	loaded_from_memory(r, module, image, &watch, "cuModuleLoadFatBinary",
+			   __builtin_return_address(0));
 	recorder_leave(&scope);
 	return r;
 }
@@ -171,12 +192,16 @@ SHIM_EXPORT CUresult CUDAAPI cuModuleGetFunction(CUfunction *function, CUmodule 
 						 const char *name)
 {
 	struct recorder_scope scope;
+	struct cupti_watch watch;
 	CUresult r;
 
 	REAL_OR_RETURN(cuModuleGetFunction);
 	if (!recorder_enter(&scope))
 		return real.cuModuleGetFunction(function, module, name);
+	images_listen_late(module, &watch);
 	r = real.cuModuleGetFunction(function, module, name);
+	cupti_end(&watch);
+	images_heard(module, &watch);
 	if (r == CUDA_SUCCESS)
 		kernels_found(module, *function, name);
 	recorder_leave(&scope);

@@ -215,6 +215,8 @@ static int set_selection(const struct capture_options *o, struct error *err)
 	struct selection selection;
 	int r = o->no_data ? set_variable(ENVIRONMENT_NO_DATA, "1", err) : 0;
 
+	if (r >= 0 && o->cupti)
+		r = set_variable(ENVIRONMENT_CUPTI, "1", err);
 	for (int id = 0; r >= 0 && id < ENVIRONMENT_COUNT; id++)
 		if (o->text[id] && id != ENVIRONMENT_OUTPUT)
 			r = set_variable((enum environment_id)id, o->text[id], err);

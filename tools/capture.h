@@ -17,7 +17,7 @@
  */
 struct capture_options {
 	const char *text[ENVIRONMENT_COUNT];
-	bool no_data, fresh_cache, more_configs, no_glue;
+	bool no_data, fresh_cache, more_configs, no_glue, cupti;
 	char **owned;
 	size_t owned_count, owned_capacity;
 };

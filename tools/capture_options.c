@@ -29,6 +29,7 @@ static int fill(struct capture_options *o, const struct verb *verb, const struct
 	o->more_configs |= environment_flag(ENVIRONMENT_MORE_CONFIGS) != 0;
 	o->no_glue |= environment_flag(ENVIRONMENT_NO_GLUE) != 0;
 	o->fresh_cache |= environment_flag(ENVIRONMENT_FRESH_CACHE) != 0;
+	o->cupti |= environment_flag(ENVIRONMENT_CUPTI) != 0;
 	return 0;
 }
 
@@ -51,6 +52,9 @@ enum options_outcome capture_options_parse(struct capture_options *o, const stru
 		{OPTION_FLAG, "no-glue", 0, NULL,
 		 "do without constexprs, source and tensor shapes from the program's Python",
 		 &o->no_glue},
+		{OPTION_FLAG, "cupti", 0, NULL,
+		 "record what the driver's compiler makes of PTX and fatbins too, through CUPTI",
+		 &o->cupti},
 		TEXT(KERNELS, "kernels", "REGEX", "record only kernels whose entry name matches"),
 		TEXT(EXCLUDE, "exclude", "REGEX", "record no kernels whose entry name matches"),
 		TEXT(ORIGIN, "origin", "LIST",

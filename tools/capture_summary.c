@@ -13,7 +13,7 @@
 struct totals {
 	uint64_t bundles, images, recorded, seen, bytes;
 	uint64_t unreadable, unfinished, incomplete; /* bundles */
-	uint64_t no_contents, no_outcome, no_metadata;
+	uint64_t no_contents, no_outcome, no_metadata, no_code;
 	uint64_t open_questions;
 };
 
@@ -46,6 +46,7 @@ static void add_questions(struct totals *t, const struct bundle *b)
 
 static void add_bundle(struct totals *t, const char *path)
 {
+	size_t images, with;
 	struct bundle *b;
 	struct error err;
 
@@ -70,6 +71,10 @@ static void add_bundle(struct totals *t, const char *path)
 		t->no_outcome += b->afters.items[i].sync_result != 0;
 	for (size_t i = 0; i < b->images.count; i++)
 		t->no_metadata += !b->images.items[i].cache_entry;
+	if (bundle_fact(b, "env.KERNELAB_CUPTI")) {
+		bundle_count_driver_cubins(b, &images, &with);
+		t->no_code += images - with;
+	}
 	add_questions(t, b);
 	bundle_close(b);
 }
@@ -123,6 +128,8 @@ void capture_summary_print(const char *folder, const char *program)
 	add_missing(missing, sizeof(missing), t.no_contents, "launches without contents");
 	add_missing(missing, sizeof(missing), t.no_outcome, "launches without contents afterwards");
 	add_missing(missing, sizeof(missing), t.no_metadata, "images without Triton metadata");
+	add_missing(missing, sizeof(missing), t.no_code,
+		    "images without the driver's machine code (kernelab ls says why)");
 	add_missing(missing, sizeof(missing), t.open_questions,
 		    "answers about the model (kernelab context)");
 	fprintf(stderr,

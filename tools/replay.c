@@ -25,6 +25,17 @@ static void print_summary(const struct replay_options *o, const struct replay_su
 		s->unfaithful, s->untested, s->derived, s->failures, s->restarts, o->result);
 }
 
+/* What is not machine code yet: whose compiler is at work. */
+static void print_compiled(const struct replay_summary *s)
+{
+	if (s->compiled)
+		fprintf(stderr,
+			"kernelab: of %" PRIu64 " images of PTX or fatbins %" PRIu64
+			" ran as the machine code that the recorded run's driver made (capture "
+			"--cupti), %" PRIu64 " were compiled by the driver here\n",
+			s->compiled, s->driver_code, s->compiled - s->driver_code);
+}
+
 static double share(const struct cost *c, enum activity a)
 {
 	uint64_t sum = 0;
@@ -117,6 +128,7 @@ int verb_replay(const struct verb *verb, int argc, char **argv)
 	}
 	if (!o.dry_run && !o.pairs) {
 		print_summary(&o, &summary);
+		print_compiled(&summary);
 		print_cost(&summary);
 	}
 	return summary.interrupted ? STATUS_INTERRUPTED : 0;

@@ -93,6 +93,33 @@ static int print_note(FILE *f, const struct suite_member *m)
 	return 0;
 }
 
+/* What the driver made of PTX or a fatbin, where it was asked for (capture --cupti). */
+static void print_driver_code(FILE *f, const struct bundle *b, const struct record_image *image)
+{
+	bool any = false;
+
+	if (image->kind != IMAGE_PTX && image->kind != IMAGE_FATBIN)
+		return;
+	for (size_t i = 0; i < b->files.count; i++) {
+		const struct record_file *file = &b->files.items[i];
+		unsigned sm;
+		bool only;
+
+		if (!hash_equal(file->image, image->id) || !file_is_driver_cubin(file, &sm))
+			continue;
+		only = bundle_driver_cubin(b, image->id, sm) == file;
+		fprintf(f, "      driver's machine code for sm_%u, %" PRIu64 " bytes (CUPTI): %s\n",
+			sm, file->size,
+			only ? "replay runs it on such a GPU"
+			     : "one of several, so replay has the image compiled anew");
+		any = true;
+	}
+	if (!any)
+		fprintf(f, "      %s: compiled by the driver; its machine code is not recorded%s\n",
+			image_kind_name(image->kind),
+			bundle_fact(b, "capture.cupti") ? "" : " (capture --cupti)");
+}
+
 static int print_member(FILE *f, const struct suite *s, const struct suite_member *m)
 {
 	_cleanup_free_ char *path = suite_clean(s->bundles[m->bundle]->path);
@@ -117,6 +144,7 @@ static int print_member(FILE *f, const struct suite *s, const struct suite_membe
 	fprintf(f, "\n");
 	if (*problem)
 		fprintf(f, "      cannot be read: %s\n", problem);
+	print_driver_code(f, s->bundles[m->bundle], m->image);
 	print_specialisation(f, m);
 	r = print_note(f, m);
 	print_classes(f, m);

@@ -99,6 +99,23 @@ static int add_selection(struct head *h, const struct bundle *b)
 	return 0;
 }
 
+/* What came of --cupti. */
+static int add_cupti(struct head *h, const struct bundle *b)
+{
+	const char *library = bundle_fact(b, "capture.cupti");
+	const char *refused = bundle_fact(b, "capture.cupti_refused");
+	size_t images, with;
+
+	if (!bundle_fact(b, "env.KERNELAB_CUPTI"))
+		return 0;
+	bundle_count_driver_cubins(b, &images, &with);
+	return add(h, "driver's code",
+		   text_format("of %zu of %zu images of PTX or fatbins", with, images),
+		   refused   ? refused
+		   : library ? library
+			     : "CUPTI was not needed");
+}
+
 /* The bundle's kernels with Triton metadata. malloc'ed; NULL without memory. */
 static const struct suite_member **triton_members(const struct suite *s, size_t bundle,
 						  size_t *count)
@@ -237,8 +254,9 @@ int head_make(struct head *h, const struct suite *s, size_t index)
 		if (add_device(h, &b->devices.items[i]) < 0)
 			return -ENOMEM;
 	}
-	if (add_versions(h, b) < 0 || add_selection(h, b) < 0 || add_compilers(h, s, index) < 0 ||
-	    add_notes(h, s, index) < 0 || add_assemblers(h, b) < 0)
+	if (add_versions(h, b) < 0 || add_selection(h, b) < 0 || add_cupti(h, b) < 0 ||
+	    add_compilers(h, s, index) < 0 || add_notes(h, s, index) < 0 ||
+	    add_assemblers(h, b) < 0)
 		return -ENOMEM;
 	return add_questions(h, b);
 }

@@ -143,6 +143,19 @@ const struct record_launch *bundle_launch(const struct bundle *b, uint64_t seq);
 /* File of an image whose name ends in suffix (".json"); image zero: of the run. */
 const struct record_file *bundle_file(const struct bundle *b, struct hash128 image,
 				      const char *suffix);
+/*
+ * Name of the FILE with the machine code that the driver of the recorded run made of a PTX image or
+ * fatbin for sm_%u (capture --cupti). Where it made several for one architecture (other JIT
+ * options), those behind the first end in .2, .3, …
+ */
+#define DRIVER_CUBIN_NAME "driver.sm_%u.cubin"
+/* That file, if it made exactly one for the architecture, whose image it is; else NULL. */
+const struct record_file *bundle_driver_cubin(const struct bundle *b, struct hash128 image,
+					      unsigned sm);
+/* Whether f is such a file of any image, and for which architecture. */
+bool file_is_driver_cubin(const struct record_file *f, unsigned *sm);
+/* How many images are PTX or fatbins, and of how many of these there is such a file. */
+void bundle_count_driver_cubins(const struct bundle *b, size_t *images, size_t *with);
 /* Value of the last FACT of that name, or NULL. */
 const char *bundle_fact(const struct bundle *b, const char *name);
 /* Why a capture may lack something: it was killed, damaged, or recording stopped. "" where whole.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Look-ups in an open bundle. */
+#include <stdio.h>
 #include <string.h>
 
 #include "kernelab/bundle.h"
@@ -53,6 +54,41 @@ const struct record_file *bundle_file(const struct bundle *b, struct hash128 ima
 			return f;
 	}
 	return NULL;
+}
+
+const struct record_file *bundle_driver_cubin(const struct bundle *b, struct hash128 image,
+					      unsigned sm)
+{
+	char name[sizeof(DRIVER_CUBIN_NAME) + 16], second[sizeof(name) + 2];
+
+	snprintf(name, sizeof(name), DRIVER_CUBIN_NAME, sm);
+	snprintf(second, sizeof(second), "%s.2", name);
+	return bundle_file(b, image, second) ? NULL : bundle_file(b, image, name);
+}
+
+bool file_is_driver_cubin(const struct record_file *f, unsigned *sm)
+{
+	return f->name && sscanf(f->name, DRIVER_CUBIN_NAME, sm) == 1;
+}
+
+void bundle_count_driver_cubins(const struct bundle *b, size_t *images, size_t *with)
+{
+	const struct lookup *l = &b->priv->files;
+
+	*images = *with = 0;
+	for (size_t i = 0; i < b->images.count; i++) {
+		const struct record_image *image = &b->images.items[i];
+		bool has = false;
+		unsigned sm;
+
+		if (image->kind != IMAGE_PTX && image->kind != IMAGE_FATBIN)
+			continue;
+		for (size_t at = lookup_first(l, image->id);
+		     !has && at < l->count && hash_equal(l->entries[at].key, image->id); at++)
+			has = file_is_driver_cubin(&b->files.items[l->entries[at].index], &sm);
+		(*images)++;
+		*with += has;
+	}
 }
 
 /* Facts are few; the last one of a name counts. */

@@ -245,6 +245,17 @@ EXPORT CUresult CUDAAPI cuStreamQuery(CUstream stream)
 
 /* ---- modules and libraries ---- */
 
+/* What the soft libcupti wants to hear of: as the driver's own tools interface. */
+EXPORT void (*fake_module_loaded)(void);
+EXPORT void (*fake_module_loaded)(void);
+
+/* With FAKE_LAZY=1 code is loaded when it is looked up or launched first. */
+static void code_loaded(int lazily)
+{
+	if (fake_module_loaded && flag("FAKE_LAZY") == lazily)
+		fake_module_loaded();
+}
+
 /* A library's kernel is no function, but may be launched as one. */
 struct CUkern_st {
 	struct CUfunc_st function;
@@ -264,6 +275,7 @@ EXPORT CUresult CUDAAPI cuModuleLoadData(CUmodule *module, const void *image)
 {
 	*module = spare ? spare : malloc(1);
 	spare = NULL;
+	code_loaded(0);
 	return *module ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -287,6 +299,7 @@ EXPORT CUresult CUDAAPI cuModuleUnload(CUmodule module)
 
 EXPORT CUresult CUDAAPI cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
 {
+	code_loaded(1);
 	*function = calloc(1, sizeof(**function));
 	snprintf((*function)->name, sizeof((*function)->name), "%s", name);
 	return CUDA_SUCCESS;
@@ -314,6 +327,7 @@ EXPORT CUresult CUDAAPI cuLibraryLoadData(CUlibrary *library, const void *code, 
 					  void **jit_values, unsigned jit_count,
 					  CUlibraryOption *options, void **values, unsigned count)
 {
+	code_loaded(0);
 	*library = malloc(1);
 	return *library ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -362,6 +376,7 @@ EXPORT CUresult CUDAAPI cuKernelGetFunction(CUfunction *function, CUkernel kerne
 {
 	if (!is_kernel(kernel))
 		return CUDA_ERROR_INVALID_HANDLE;
+	code_loaded(1);
 	*function = calloc(1, sizeof(**function));
 	**function = kernel->function;
 	return CUDA_SUCCESS;
