@@ -16,10 +16,14 @@ class Model(torch.nn.Module):
         return torch.softmax(x + self.down(torch.nn.functional.gelu(self.up(self.norm(x)))), -1)
 
 
-model, x = Model().cuda().eval(), torch.randn(64, 256, device="cuda")
+# The input of aoti_load.cpp too.
+x = torch.arange(64 * 256, dtype=torch.float32).sin().reshape(64, 256).cuda()
 with torch.no_grad():
     if sys.argv[1] == "build":
-        torch._inductor.aoti_compile_and_package(torch.export.export(model, (x,)), package_path=sys.argv[2])
+        torch._inductor.aoti_compile_and_package(torch.export.export(Model().cuda().eval(), (x,)), package_path=sys.argv[2])
     else:
         out = torch._inductor.aoti_load_package(sys.argv[2])(x)
-        print(torch.allclose(out, model(x), atol=1e-5), out.double().sum().item(), out[3, 7].item())
+        if not torch.allclose(out, Model().cuda().eval()(x), atol=1e-5):
+            sys.exit("the package and the model differ")
+        out = out.cpu()
+        print(f"{out.double().sum().item():.9g} {out[3, 7].item():.9g}")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Kernels of an AOTInductor package are Inductor's, with and without the caches they came from: test_aoti.py KERNELAB
 
-Exit status 77 without a GPU, PyTorch or a C++ compiler.
+The package is run by Python and by a C++ program. Exit status 77 without a GPU, PyTorch or a C++ compiler.
 """
 import json
 import os
@@ -12,11 +12,18 @@ import tempfile
 import time
 
 kernelab = os.path.abspath(sys.argv[1])
-program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "aoti.py")
-there = subprocess.run([sys.executable, "-c", "import torch; assert torch.cuda.is_available()"], capture_output=True)
+here = os.path.dirname(os.path.abspath(__file__))
+program = os.path.join(here, "aoti.py")
+FIND = """
+import os, torch
+assert torch.cuda.is_available()
+print(os.path.dirname(torch.__file__))
+"""
+there = subprocess.run([sys.executable, "-c", FIND], capture_output=True, text=True)
 if there.returncode or not shutil.which("g++"):
     print("no GPU, PyTorch or g++ here")
     sys.exit(77)
+torch = there.stdout.strip()
 problems = []
 
 
@@ -30,16 +37,29 @@ def run(*command, statuses=(0,), **environment):
 
 
 def caches(folder):
-    return {"TRITON_CACHE_DIR": os.path.join(folder, "triton"), "TORCHINDUCTOR_CACHE_DIR": folder}
+    # Which vector units the host has does not matter here; Inductor would compile and load a library for each to find out.
+    return {"TRITON_CACHE_DIR": os.path.join(folder, "triton"), "TORCHINDUCTOR_CACHE_DIR": folder,
+            "TORCHINDUCTOR_VEC_ISA_OK": "0"}
 
 
-def check(name, top, package, cache, metadata):
-    out, result = os.path.join(top, name), os.path.join(top, name + ".json")
-    plain = run(sys.executable, program, "run", package, **caches(cache))
-    done = run(kernelab, "capture", "-o", out, "--", sys.executable, program, "run", package, **caches(cache))
-    if done.stdout != plain.stdout or not done.stdout.startswith("True"):
+def build_loader(output):
+    run("g++", "-std=c++17", "-O0", os.path.join(here, "aoti_load.cpp"), "-o", output, "-I", f"{torch}/include",
+        "-I", f"{torch}/include/torch/csrc/api/include", "-L", f"{torch}/lib", f"-Wl,-rpath,{torch}/lib",
+        "-Wl,--no-as-needed,--allow-shlib-undefined", "-ltorch", "-ltorch_cuda", "-lc10_cuda", "-ltorch_cpu", "-lc10")
+
+
+def capture(name, top, command, cache):
+    """The folder of a capture of a program, whose output is what it is without."""
+    out = os.path.join(top, name)
+    plain = run(*command, **caches(cache))
+    done = run(kernelab, "capture", "-o", out, "--", *command, **caches(cache))
+    if done.stdout != plain.stdout or not plain.stdout:
         problems.append(f"{name}: {plain.stdout!r} alone, {done.stdout!r} captured")
-    print(done.stderr.strip().split("\n")[-1])
+    print(name, plain.stdout.strip(), done.stderr.strip().split("\n")[-1])
+    return out, plain.stdout
+
+
+def check(name, out, metadata):
     families = json.loads(run(kernelab, "ls", "--json", out).stdout)["families"]
     for f in families:
         print(name, f["name"], f["origin"], f["origin_how"], f["source"], f["recorded"], "metadata", f["args"] is not None)
@@ -47,18 +67,26 @@ def check(name, top, package, cache, metadata):
             problems.append(f"{name}: {f['name']}: {f['origin']}, args {f['args']}, {f['recorded']} recorded")
     if not families:
         problems.append(f"{name}: no kernels")
-    run(kernelab, "diff", out, "--b", "recorded", "--json", result, statuses=(0, 1))
-    for f in json.load(open(result, encoding="utf-8"))["families"]:
+    run(kernelab, "diff", out, "--b", "recorded", "--json", out + ".json", statuses=(0, 1))
+    for f in json.load(open(out + ".json", encoding="utf-8"))["families"]:
         print(name, f["name"], "bucket", f["bucket"], f["coverage"])
         if f["bucket"] != 1 or not f["coverage"]["faithful"]:
             problems.append(f"{name}: {f['name']} bucket {f['bucket']}")
 
 
 with tempfile.TemporaryDirectory() as folder:
-    pt2, made = os.path.join(folder, "model.pt2"), os.path.join(folder, "made")
+    pt2, made, load = (os.path.join(folder, name) for name in ("model.pt2", "made", "aoti_load"))
     run(sys.executable, program, "build", pt2, **caches(made))
+    build_loader(load)
     if not problems:
-        check("caches", folder, pt2, made, True)
-        check("alone", folder, pt2, os.path.join(folder, "empty"), False)
+        python, empty = [sys.executable, program, "run", pt2], os.path.join(folder, "empty")
+        said = set()
+        for name, command, cache, metadata in (("caches", python, made, True), ("alone", python, empty, False),
+                                               ("cpp", [load, pt2], made, True)):
+            captured, printed = capture(name, folder, command, cache)
+            said.add(printed)
+            check(name, captured, metadata)
+        if len(said) != 1:
+            problems.append(f"Python and C++ print {said}")
 print("\n".join(problems))
 sys.exit(bool(problems))

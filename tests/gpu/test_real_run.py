@@ -58,11 +58,13 @@ class Run:
             print(done.stdout[-3000:], done.stderr[-3000:], sep="\n")
         return done
 
-    def plain(self, ptxas):
-        with tempfile.TemporaryDirectory() as caches:
-            env = {"TRITON_CACHE_DIR": f"{caches}/triton", "TORCHINDUCTOR_CACHE_DIR": caches}
-            return self.run("env", *(f"{k}={v}" for k, v in env.items()), "python3", self.program,
-                            self.mode, ptxas=ptxas).stdout
+    def plain(self, name, ptxas):
+        """Standard output without capture, by the kernels that capture NAME compiled."""
+        caches = os.path.join(self.folder, name, "cache")
+        env = {"TRITON_CACHE_DIR": f"{caches}/triton", "TORCHINDUCTOR_CACHE_DIR": f"{caches}/inductor"}
+        self.check(all(os.path.isdir(path) for path in env.values()), f"caches in {caches}")
+        return self.run("env", *(f"{k}={v}" for k, v in env.items()), "python3", self.program,
+                        self.mode, ptxas=ptxas).stdout
 
     def capture(self, name, ptxas, *options):
         done = self.run(self.kernelab, "capture", "-o", name, "--fresh-cache", *options, "--",
@@ -81,9 +83,9 @@ class Run:
 
 def judge(run, images, families):
     a_ptxas, b_ptxas = assemblers()
-    plain = run.plain(a_ptxas)
-    run.check(run.capture("a", a_ptxas) == plain, "standard output under capture, side A")
-    run.check(run.capture("b", b_ptxas, "--no-data") == plain, "standard output, side B")
+    captured = run.capture("a", a_ptxas)
+    run.check(captured and captured == run.plain("a", a_ptxas), "standard output under capture, side A")
+    run.check(run.capture("b", b_ptxas, "--no-data") == captured, "standard output, side B")
     suite = json.loads(run.run(run.kernelab, "ls", "--json", "a").stdout)
     recorded = {m["image"] for f in suite["families"] for c in f["configs"] for m in c["images"]}
     run.check(len(recorded) == images or (not images and recorded),

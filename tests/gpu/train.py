@@ -69,7 +69,8 @@ def compiled(cmode=None):
             return torch.nn.functional.cross_entropy(s.h(x).float().view(-1,1000),t.view(-1))
     ddp='RANK' in os.environ
     if ddp:
-        r=int(os.environ['LOCAL_RANK']);torch.cuda.set_device(r);torch.distributed.init_process_group('nccl')
+        n=torch.cuda.device_count();r=int(os.environ['LOCAL_RANK'])%n;torch.cuda.set_device(r)
+        torch.distributed.init_process_group('nccl' if n>=int(os.environ['LOCAL_WORLD_SIZE']) else 'gloo')  # NCCL wants a GPU a rank
     m=M().to(dev)
     if ddp:m=nn.parallel.DistributedDataParallel(m,device_ids=[r])
     o=torch.optim.AdamW(m.parameters(),lr=1e-3,fused=False)

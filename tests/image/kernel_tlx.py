@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Three TLX kernels: warp-specialised, asynchronous copies, wgmma; make_versions.sh compiles them with fbtriton.
 
-tests/gpu/test_tlx.py launches them on a GPU.
+tests/gpu/test_tlx.py launches these on a GPU, tests/gpu/tlx_program.py by fbtriton itself.
 """
 import triton
 import triton.language as tl
@@ -68,10 +68,11 @@ def compile_one(kernel, types, constexprs):
     triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": 4})
 
 
-compile_one(tlx_ws, ["*fp32"] * 3 + ["i32"], {"BLOCK": 256})
-compile_one(tlx_cp, ["*fp32"] * 2 + ["i32"], {"BLOCK": 256})
-# Copies of 16 bytes need aligned rows: the divisibility that a launch would give.
-source = ASTSource(tlx_dot, {"a_ptr": "*fp16", "b_ptr": "*fp16", "out_ptr": "*fp32", "K": "i32", "BM": "constexpr",
-                             "BN": "constexpr", "BK": "constexpr"}, constexprs={(4, ): 64, (5, ): 64, (6, ): 32},
-                   attrs={(i, ): [["tt.divisibility", 16]] for i in range(4)})
-triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": 4})
+if __name__ == "__main__":
+    compile_one(tlx_ws, ["*fp32"] * 3 + ["i32"], {"BLOCK": 256})
+    compile_one(tlx_cp, ["*fp32"] * 2 + ["i32"], {"BLOCK": 256})
+    # Copies of 16 bytes need aligned rows: the divisibility that a launch would give.
+    source = ASTSource(tlx_dot, {"a_ptr": "*fp16", "b_ptr": "*fp16", "out_ptr": "*fp32", "K": "i32", "BM": "constexpr",
+                                 "BN": "constexpr", "BK": "constexpr"}, constexprs={(4, ): 64, (5, ): 64, (6, ): 32},
+                       attrs={(i, ): [["tt.divisibility", 16]] for i in range(4)})
+    triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": 4})
