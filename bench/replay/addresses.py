@@ -17,9 +17,9 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 KERNELS = os.path.join(ROOT, "tests/data/apps/a")
 ALLOCATORS = {
+    "cudaMallocAsync": "backend:cudaMallocAsync",
     "native": "",
     "expandable_segments": "expandable_segments:True",
-    "cudaMallocAsync": "backend:cudaMallocAsync",
 }
 
 

@@ -7,13 +7,16 @@ import sys
 import tempfile
 
 KERNELAB, MAKE, TAKEN = (os.path.abspath(path) for path in sys.argv[1:4])
+DEVICE = sys.argv[4]
+if DEVICE == "gpu" and not os.path.exists("/dev/nvidiactl"):
+    sys.exit(77)
 ANEW, LOST = "starts anew", "cannot be restored"
 problems = []
 
 
 def run(*args, taken, status=0, before=(), **more):
     """kernelab, with the addresses taken in its first starts."""
-    done = subprocess.run([*before, "env", f"LD_PRELOAD={TAKEN}", KERNELAB, *args, "--device", "soft"],
+    done = subprocess.run([*before, "env", f"LD_PRELOAD={TAKEN}", KERNELAB, *args, "--device", DEVICE],
                           capture_output=True, text=True,
                           env={**os.environ, "TAKEN": str(taken), "TMPDIR": temporary}, **more)
     if done.returncode != status:
