@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A set of bytes of restored memory: one bit a byte, memory only where a bit was ever set. */
+/* A set of bytes of restored memory: one bit a byte, memory only for chunks of which some are set.
+ */
 #ifndef REPLAY_BYTESET_H
 #define REPLAY_BYTESET_H
 
@@ -19,7 +20,7 @@
 struct byteset {
 	const struct ranges *pieces;
 	size_t chunks;    /* of all pieces, in address order */
-	uint64_t **words; /* a chunk's bits, or NULL while none was set */
+	uint64_t **words; /* a chunk's bits, to be read; NULL where none was ever set */
 };
 
 int byteset_init(struct byteset *s, const struct ranges *pieces);
@@ -31,20 +32,23 @@ uint64_t byteset_address(const struct byteset *s, size_t chunk);
 
 /* Sets one byte or a range (clipped to the pieces). 0 or -ENOMEM. */
 int byteset_add(struct byteset *s, uint64_t address, uint64_t size);
-/* Clears a range. */
-void byteset_remove(struct byteset *s, uint64_t address, uint64_t size);
+/* Whether all bytes of a chunk are known to be set, without looking at each. */
+bool byteset_chunk_full(const struct byteset *s, size_t chunk);
+
+/* Clears a range. 0 or -ENOMEM. */
+int byteset_remove(struct byteset *s, uint64_t address, uint64_t size);
 bool byteset_has(const struct byteset *s, uint64_t address);
 
 /*
- * Sets the bytes at which x and y (CHUNK_BYTES each, 8-byte aligned) differ, or with `equal` those
+ * Sets the bytes at which x and y (CHUNK_BYTES each, any alignment) differ, or with `equal` those
  * at which they agree.
  */
 int byteset_add_compare(struct byteset *s, size_t chunk, const void *x, const void *y, bool equal);
 
-/* s |= other, s &= other, s &= ~other; both over the same pieces. */
+/* s |= other, s &= other, s &= ~other; both over the same pieces. 0 or -ENOMEM. */
 int byteset_or(struct byteset *s, const struct byteset *other);
-void byteset_and(struct byteset *s, const struct byteset *other);
-void byteset_minus(struct byteset *s, const struct byteset *other);
+int byteset_and(struct byteset *s, const struct byteset *other);
+int byteset_minus(struct byteset *s, const struct byteset *other);
 
 uint64_t byteset_count(const struct byteset *s);
 bool byteset_is_empty(const struct byteset *s);

@@ -319,10 +319,10 @@ int snapshot_match(struct byteset *out, const struct snapshot *s, const struct b
 		if (within->words[i] && !(p->uniform == fill && !equal))
 			rc = byteset_add_compare(&all, i, p->data, filler, equal);
 	}
-	if (!rc) {
-		byteset_and(&all, within);
+	if (!rc)
+		rc = byteset_and(&all, within);
+	if (!rc)
 		rc = byteset_or(out, &all);
-	}
 	byteset_free(&all);
 	return rc;
 }

@@ -42,19 +42,16 @@ static int count_unwritten(const struct fidelity_evidence *e, uint64_t *inside, 
 	*inside = *elsewhere = 0;
 	if (!rc)
 		rc = snapshot_changed(&changed, e->recorded);
-	if (!rc) {
-		byteset_minus(&changed, e->written);
-		for (size_t i = 0; i < e->scratch->count; i++)
-			byteset_remove(&changed, e->scratch->items[i].base,
-				       e->scratch->items[i].size);
-		*elsewhere = byteset_count(&changed);
-		for (size_t i = 0; i < e->extents->count; i++)
-			byteset_remove(&changed, e->extents->items[i].address,
-				       e->extents->items[i].size);
-		*inside = *elsewhere;
-		*elsewhere = byteset_count(&changed);
-		*inside -= *elsewhere;
-	}
+	if (!rc)
+		rc = byteset_minus(&changed, e->written);
+	for (size_t i = 0; !rc && i < e->scratch->count; i++)
+		rc = byteset_remove(&changed, e->scratch->items[i].base, e->scratch->items[i].size);
+	*inside = rc ? 0 : byteset_count(&changed);
+	for (size_t i = 0; !rc && i < e->extents->count; i++)
+		rc = byteset_remove(&changed, e->extents->items[i].address,
+				    e->extents->items[i].size);
+	*elsewhere = rc ? 0 : byteset_count(&changed);
+	*inside -= *elsewhere;
 	byteset_free(&changed);
 	return rc;
 }
@@ -69,11 +66,10 @@ static int nearest(const struct fidelity_evidence *e, struct byteset *out)
 		rc = byteset_init(out, &e->recorded->base->pieces);
 		if (!rc)
 			rc = snapshot_differ(out, e->recorded, &e->repeats[i]);
-		if (rc)
+		if (!rc)
+			rc = byteset_and(out, e->written);
+		if (rc || byteset_is_empty(out))
 			return rc;
-		byteset_and(out, e->written);
-		if (byteset_is_empty(out))
-			return 0;
 	}
 	return rc;
 }
@@ -96,7 +92,9 @@ int fidelity_judge(const struct fidelity_evidence *e, enum fidelity *out, char *
 		goto out;
 	differing = byteset_count(&differ);
 	noisy = byteset_count(&noise);
-	byteset_minus(&differ, &noise);
+	rc = byteset_minus(&differ, &noise);
+	if (rc)
+		goto out;
 	left = byteset_count(&differ);
 	if (!e->extents->count && !inside && !elsewhere) {
 		snprintf(reason, size, "no byte is written: no output known");

@@ -32,12 +32,6 @@ static int for_touched(struct byteset *s, const struct record_launch *l,
 	return rc;
 }
 
-static int remove_range(struct byteset *s, uint64_t address, uint64_t size)
-{
-	byteset_remove(s, address, size);
-	return 0;
-}
-
 static int find_guard(struct trials *t, struct byteset *guard)
 {
 	const struct record_launch *l = t->c->launch;
@@ -50,14 +44,15 @@ static int find_guard(struct trials *t, struct byteset *guard)
 		rc = for_touched(guard, l, surround);
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < e->count; i++)
-		byteset_remove(guard, e->items[i].address, e->items[i].size);
-	if (l->measured)
-		return for_touched(guard, l, remove_range);
-	for (size_t i = 0; i < l->regions.count; i++)
+	for (size_t i = 0; !rc && i < e->count; i++)
+		rc = byteset_remove(guard, e->items[i].address, e->items[i].size);
+	if (!rc && l->measured)
+		return for_touched(guard, l, byteset_remove);
+	for (size_t i = 0; !rc && i < l->regions.count; i++)
 		if (region_is_addressed(&l->regions.items[i]))
-			byteset_remove(guard, l->regions.items[i].base, l->regions.items[i].size);
-	return 0;
+			rc = byteset_remove(guard, l->regions.items[i].base,
+					    l->regions.items[i].size);
+	return rc;
 }
 
 /* Neither writes them nor depends on them: else they tell nothing about B. */
@@ -77,8 +72,10 @@ static void check_a(struct trials *t, const struct outcome *o, char *why, size_t
 	rc = byteset_init(&differ, &t->contents.pieces);
 	if (!rc)
 		rc = snapshot_differ(&differ, &t->a_runs.items[0].after, &o->after);
-	byteset_and(&differ, &t->written.bytes);
-	byteset_minus(&differ, &t->a_runs.noise);
+	if (!rc)
+		rc = byteset_and(&differ, &t->written.bytes);
+	if (!rc)
+		rc = byteset_minus(&differ, &t->a_runs.noise);
 	if (rc || !byteset_is_empty(&differ))
 		snprintf(why, size, "%s",
 			 rc ? "no memory for the guard trial"

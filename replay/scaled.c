@@ -26,9 +26,7 @@ static int find_state(struct trials *t, struct byteset *state)
 
 	if (!rc)
 		rc = byteset_or(state, &t->written.bytes);
-	if (!rc)
-		byteset_minus(state, &t->written.poisonable);
-	return rc;
+	return rc ? rc : byteset_minus(state, &t->written.poisonable);
 }
 
 static bool touches(const struct byteset *set, const struct float_inputs *inputs)

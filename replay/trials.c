@@ -136,19 +136,26 @@ int trials_send_status(struct trials *t, enum side side, enum trial_kind kind, u
 /* Bytes changed outside the extents, in a page that was not looked at yet. */
 static int stray_of_page(struct trials *t, size_t chunk, struct page *page)
 {
+	const struct extents *e = &t->written.extents;
+	uint64_t start = byteset_address(&t->written.bytes, chunk);
+	size_t within = extents_find(e, start);
+	struct range piece = {start, CHUNK_BYTES};
+	struct ranges pieces = {&piece, 1, 1};
 	struct byteset stray;
-	int rc = byteset_init(&stray, &t->contents.pieces);
+	int rc;
 
+	page->stray_known = true; /* nothing can be, where all of it is one extent's */
+	if (within != SIZE_MAX &&
+	    start + CHUNK_BYTES <= e->items[within].address + e->items[within].size)
+		return 0;
+	rc = byteset_init(&stray, &pieces);
 	if (!rc)
-		rc = byteset_add_compare(&stray, chunk, contents_chunk(&t->contents, chunk),
-					 page->data, false);
-	if (!rc) {
-		for (size_t i = 0; i < t->written.extents.count; i++)
-			byteset_remove(&stray, t->written.extents.items[i].address,
-				       t->written.extents.items[i].size);
+		rc = byteset_add_compare(&stray, 0, contents_chunk(&t->contents, chunk), page->data,
+					 false);
+	for (size_t i = 0; !rc && i < e->count; i++)
+		rc = byteset_remove(&stray, e->items[i].address, e->items[i].size);
+	if (!rc)
 		count_first(&stray, &page->stray_bytes, &page->stray_address);
-		page->stray_known = true;
-	}
 	byteset_free(&stray);
 	return rc;
 }
@@ -395,8 +402,10 @@ static int poison_a(struct trials *t, struct error *err)
 		if (!rc)
 			rc = snapshot_differ(&differ, &t->a_runs.items[0].after,
 					     &t->a_poison[k].after);
-		byteset_and(&differ, &t->written.bytes);
-		byteset_minus(&differ, &t->a_runs.noise);
+		if (!rc)
+			rc = byteset_and(&differ, &t->written.bytes);
+		if (!rc)
+			rc = byteset_minus(&differ, &t->a_runs.noise);
 		if (!rc && !byteset_is_empty(&differ))
 			snprintf(t->void_reason[k], sizeof(t->void_reason[k]),
 				 "A's own result depends on the pattern (%llu bytes)",
@@ -437,7 +446,7 @@ static int still_poisoned(struct trials *t, const struct outcome *o, unsigned k,
 	if (!rc && !k)
 		rc = byteset_or(still, &now);
 	else if (!rc)
-		byteset_and(still, &now);
+		rc = byteset_and(still, &now);
 	byteset_free(&now);
 	return rc;
 }

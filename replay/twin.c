@@ -81,7 +81,8 @@ static int find_difference(struct trials *t, const struct outcome *a, const stru
 
 	if (!rc)
 		rc = snapshot_differ(&set, &a->after, &b->after);
-	byteset_and(&set, &t->written.bytes);
+	if (!rc)
+		rc = byteset_and(&set, &t->written.bytes);
 	*differ = !rc && !byteset_is_empty(&set);
 	byteset_free(&set);
 	return rc;

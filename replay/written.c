@@ -106,9 +106,7 @@ static int group_bytes(struct byteset *out, const struct written *w, size_t firs
 
 	for (size_t i = first; !rc && i < last; i++)
 		rc = byteset_add(out, w->extents.items[i].address, w->extents.items[i].size);
-	if (!rc)
-		byteset_and(out, &w->bytes);
-	return rc;
+	return rc ? rc : byteset_and(out, &w->bytes);
 }
 
 /* Does any written byte depend on what the bytes of this group hold? 1, 0 or -errno. */
@@ -128,11 +126,11 @@ static int depends_on(struct written *w, const struct written_input *in,
 		rc = byteset_init(&differ, &in->contents->pieces);
 		if (!rc)
 			rc = snapshot_differ(&differ, in->plain, &after);
-		if (!rc) {
-			byteset_and(&differ, &w->bytes);
-			byteset_minus(&differ, in->noise);
-			depends = !byteset_is_empty(&differ);
-		}
+		if (!rc)
+			rc = byteset_and(&differ, &w->bytes);
+		if (!rc)
+			rc = byteset_minus(&differ, in->noise);
+		depends = !rc && !byteset_is_empty(&differ);
 		byteset_free(&differ);
 		snapshot_free(&after);
 		if (rc)

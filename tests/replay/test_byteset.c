@@ -63,7 +63,7 @@ static void agrees_with_flags(void **state)
 	assert_int_equal(byteset_init(&s, &pieces), 0);
 	assert_true(byteset_is_empty(&s));
 	for (int round = 0; round < 200; round++) {
-		size_t i = random32() % (2 * PIECE), n = random32() % 300000;
+		size_t i = random32() % (2 * PIECE), n = random32() % 900000;
 		bool add = random32() % 3;
 
 		if (round % 5 == 0)
@@ -75,7 +75,7 @@ static void agrees_with_flags(void **state)
 		if (add)
 			assert_int_equal(byteset_add(&s, address_of(i), n), 0);
 		else
-			byteset_remove(&s, address_of(i), n);
+			assert_int_equal(byteset_remove(&s, address_of(i), n), 0);
 		if (n)
 			memset(flags + i, add, n);
 	}
@@ -107,11 +107,11 @@ static void compares_every_byte(void **state)
 	check_equal(&differ, flags);
 	assert_int_equal(byteset_add_compare(&agree, 1, x, y, true), 0);
 	assert_int_equal(byteset_count(&agree), CHUNK_BYTES - byteset_count(&differ));
-	byteset_and(&agree, &differ);
+	assert_int_equal(byteset_and(&agree, &differ), 0);
 	assert_true(byteset_is_empty(&agree));
 	assert_int_equal(byteset_or(&agree, &differ), 0);
 	check_equal(&agree, flags);
-	byteset_minus(&agree, &differ);
+	assert_int_equal(byteset_minus(&agree, &differ), 0);
 	assert_true(byteset_is_empty(&agree));
 	assert_int_equal(byteset_chunk(&differ, two_pieces[1].base), PIECE / CHUNK_BYTES);
 	assert_int_equal(byteset_address(&differ, PIECE / CHUNK_BYTES), two_pieces[1].base);
@@ -122,11 +122,65 @@ static void compares_every_byte(void **state)
 	free(flags);
 }
 
+/* Long runs, so that many chunks are set whole. */
+static void fill_both(struct byteset *s, uint8_t *flags)
+{
+	assert_int_equal(byteset_init(s, &pieces), 0);
+	memset(flags, 0, 2 * PIECE);
+	for (int round = 0; round < 6; round++) {
+		size_t i = random32() % PIECE + (round % 2 ? PIECE : 0);
+		size_t end = i < PIECE ? PIECE : 2 * PIECE, n = random32() % PIECE;
+
+		i -= round % 3 ? 0 : i % CHUNK_BYTES;
+		n = n < end - i ? n : end - i;
+		assert_int_equal(byteset_add(s, address_of(i), n), 0);
+		memset(flags + i, 1, n);
+	}
+}
+
+static void combines_whole_chunks(void **state)
+{
+	uint8_t *x = malloc(2 * PIECE), *y = malloc(2 * PIECE);
+	size_t whole = 0;
+
+	for (int round = 0; round < 24; round++) {
+		struct byteset a, b;
+		int rc;
+
+		fill_both(&a, x);
+		fill_both(&b, y);
+		for (size_t i = 0; i < a.chunks; i++)
+			whole += byteset_chunk_full(&a, i) && b.words[i];
+		rc = round % 3 == 0   ? byteset_or(&a, &b)
+		     : round % 3 == 1 ? byteset_and(&a, &b)
+				      : byteset_minus(&a, &b);
+		assert_int_equal(rc, 0);
+		for (size_t i = 0; i < 2 * PIECE; i++)
+			x[i] = round % 3 == 0   ? x[i] | y[i]
+			       : round % 3 == 1 ? x[i] & y[i]
+						: x[i] & !y[i];
+		check_equal(&a, x);
+		check_equal(&b, y); /* whole chunks of both are not one and the same memory */
+		assert_int_equal(byteset_add(&a, address_of(0), 2 * CHUNK_BYTES), 0);
+		assert_int_equal(byteset_remove(&a, address_of(17), CHUNK_BYTES), 0);
+		memset(x, 1, 2 * CHUNK_BYTES);
+		memset(x + 17, 0, CHUNK_BYTES);
+		check_equal(&a, x);
+		check_equal(&b, y);
+		byteset_free(&a);
+		byteset_free(&b);
+	}
+	assert_true(whole > 0);
+	free(x);
+	free(y);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(agrees_with_flags),
 		cmocka_unit_test(compares_every_byte),
+		cmocka_unit_test(combines_whole_chunks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
