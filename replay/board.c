@@ -8,7 +8,7 @@
 
 #include "lib/base.h"
 
-#define SHORT_RUN    (8u << 10) /* bytes: filled by our kernel, longer ones by the driver */
+#define LONG_RUN     (4u << 20) /* bytes from which on the driver fills them: one call each */
 #define TABLE_ROWS   (1 + BANK_COUNT)
 #define SLICE_COPIES 0x0101010101010101ull /* a byte a slice of a chunk */
 
@@ -76,7 +76,7 @@ static int reserve_tables(struct board *s, size_t chunks, struct error *err)
 		return 0;
 	while (capacity < chunks)
 		capacity *= 2;
-	bytes = capacity * (TABLE_ROWS * sizeof(CUdeviceptr) + SLICES);
+	bytes = capacity * (TABLE_ROWS * sizeof(CUdeviceptr) + 2 * SLICES);
 	s->driver->cuStreamSynchronize(s->stream);
 	free_tables(s);
 	result = s->driver->cuMemAlloc_v2(&s->tables, bytes);
@@ -278,30 +278,37 @@ static CUresult send_list(struct board *s, const void *data, size_t bytes)
 	return result;
 }
 
-struct run_list {
-	struct device_run *items;
-	size_t count, capacity;
-};
-
-/* Long ones are filled at once. */
-static CUresult fill_run(struct board *s, struct run_list *list, struct device_run run,
-			 uint8_t fill)
+static int add_run(struct run_list *list, uint64_t address, uint64_t size)
 {
-	if (run.size >= SHORT_RUN)
-		return s->driver->cuMemsetD8Async(run.address, fill, run.size, s->stream);
 	if (array_reserve(&list->items, list->count, &list->capacity, sizeof(*list->items)))
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	list->items[list->count++] = run;
-	return CUDA_SUCCESS;
+		return -ENOMEM;
+	list->items[list->count++] = (struct device_run){address, size};
+	return 0;
+}
+
+/* A run on the device; one that the driver does not fill is cut, so that many blocks share it. */
+static int add_runs(struct board *s, uint64_t address, uint64_t size)
+{
+	int rc = 0;
+
+	if (size >= LONG_RUN)
+		return add_run(&s->long_runs, address, size);
+	while (!rc && size) {
+		uint64_t n = size < SLICE_BYTES ? size : SLICE_BYTES;
+
+		rc = add_run(&s->short_runs, address, n);
+		address += n;
+		size -= n;
+	}
+	return rc;
 }
 
 /* A run of the contents, cut where chunks do not lie side by side. */
-static CUresult fill_range(struct board *s, struct run_list *list, size_t chunk, struct range run,
-			   uint8_t fill)
+static int add_range(struct board *s, size_t chunk, struct range run)
 {
-	CUresult result = CUDA_SUCCESS;
+	int rc = 0;
 
-	while (result == CUDA_SUCCESS && run.size) {
+	while (!rc && run.size) {
 		CUdeviceptr at = s->live[chunk] + run.base % CHUNK_BYTES;
 		uint64_t n = CHUNK_BYTES - run.base % CHUNK_BYTES;
 
@@ -309,27 +316,46 @@ static CUresult fill_range(struct board *s, struct run_list *list, size_t chunk,
 		     chunk++)
 			n += CHUNK_BYTES;
 		n = n < run.size ? n : run.size;
-		result = fill_run(s, list, (struct device_run){at, n}, fill);
+		rc = add_runs(s, at, n);
 		run.base += n;
 		run.size -= n;
 	}
-	return result;
+	return rc;
 }
 
-int board_fill(struct board *s, const struct byteset *bytes, uint8_t fill, struct error *err)
+int board_plan_fill(struct board *s, const struct byteset *bytes, struct error *err)
 {
-	struct run_list list = {0};
 	CUresult result = CUDA_SUCCESS;
 	uint64_t cursor = 0;
 	struct range run;
 
-	while (result == CUDA_SUCCESS && byteset_next(bytes, &cursor, &run))
-		result = fill_range(s, &list, byteset_chunk(bytes, run.base), run, fill);
-	if (result == CUDA_SUCCESS && list.count)
-		result = send_list(s, list.items, list.count * sizeof(*list.items));
-	if (result == CUDA_SUCCESS)
-		result = kernels_fill(&s->kernels, s->list, list.count, fill, s->stream);
-	free(list.items);
+	s->short_runs.count = s->long_runs.count = 0;
+	while (byteset_next(bytes, &cursor, &run))
+		if (add_range(s, byteset_chunk(bytes, run.base), run))
+			return no_memory(err);
+	if (s->short_runs.count)
+		result = send_list(s, s->short_runs.items,
+				   s->short_runs.count * sizeof(*s->short_runs.items));
+	return result == CUDA_SUCCESS ? 0 : failed(s, result, err, "poison");
+}
+
+static uint64_t runs_bytes(const struct run_list *list)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		bytes += list->items[i].size;
+	return bytes;
+}
+
+int board_fill(struct board *s, uint8_t fill, struct error *err)
+{
+	CUresult result = kernels_fill(&s->kernels, s->list, s->short_runs.count, fill, s->stream);
+
+	for (size_t i = 0; result == CUDA_SUCCESS && i < s->long_runs.count; i++)
+		result = s->driver->cuMemsetD8Async(s->long_runs.items[i].address, fill,
+						    s->long_runs.items[i].size, s->stream);
+	s->watch->cost->changed_bytes += runs_bytes(&s->short_runs) + runs_bytes(&s->long_runs);
 	return result == CUDA_SUCCESS ? 0 : failed(s, result, err, "poison");
 }
 
@@ -358,31 +384,57 @@ static int make_rows(struct board *s, const struct change *change, struct error 
 	return 0;
 }
 
+int board_plan_change(struct board *s, const struct change *change, struct error *err)
+{
+	return same_rows(s, change) ? 0 : make_rows(s, change, err);
+}
+
 int board_change(struct board *s, const struct change *change, struct error *err)
 {
-	int rc = same_rows(s, change) ? 0 : make_rows(s, change, err);
-	CUresult result;
+	CUresult result = kernels_change(&s->kernels, s->list, s->rows.count, change, s->stream);
 
-	if (rc)
-		return rc;
-	result = kernels_change(&s->kernels, s->list, s->rows.count, change, s->stream);
+	for (size_t i = 0; i < s->rows.count; i++)
+		s->watch->cost->changed_bytes += s->rows.items[i].count * s->rows.items[i].bytes;
 	return result == CUDA_SUCCESS ? 0 : failed(s, result, err, "changed inputs");
 }
 
 /* ---- comparing and reading back ---- */
 
-int board_compare(struct board *s, enum bank bank, struct error *err)
+static CUresult compare(struct board *s, enum bank bank, CUdeviceptr device_flags, uint8_t *flags)
 {
 	size_t chunks = s->contents->chunks, bytes = chunks * SLICES;
 	CUresult result = kernels_compare(&s->kernels, row(s, 0), bank_row(s, BANK_BEFORE),
-					  bank_row(s, bank), s->device_flags, chunks, s->stream);
+					  bank_row(s, bank), device_flags, chunks, s->stream);
 
 	if (result == CUDA_SUCCESS && bytes)
-		result = s->driver->cuMemcpyDtoHAsync_v2(s->flags, s->device_flags, bytes,
-							 s->stream);
+		result = s->driver->cuMemcpyDtoHAsync_v2(flags, device_flags, bytes, s->stream);
 	s->watch->cost->compared_bytes += chunks * (uint64_t)CHUNK_BYTES;
 	s->watch->cost->downloaded_bytes += bytes;
+	return result;
+}
+
+int board_compare(struct board *s, enum bank bank, struct error *err)
+{
+	size_t all = s->capacity * SLICES;
+	CUresult result = compare(s, bank, s->device_flags, s->flags);
+
+	/* What was filled and is as after a plain run of A need not be read either. */
+	if (result == CUDA_SUCCESS && bank == BANK_FILLED)
+		result = compare(s, BANK_A, s->device_flags + all, s->flags + all);
 	return result == CUDA_SUCCESS ? 0 : failed(s, result, err, "comparing");
+}
+
+/* The page of a picture that the last comparison found the chunk to equal; NULL: of none. */
+static struct page *equal_page(const struct board *s, enum bank bank, size_t i)
+{
+	const uint8_t *as_a = s->flags + (s->capacity + i) * SLICES;
+
+	if (!(chunk_flags(s, i) & SLICE_DIFFERS * SLICE_COPIES))
+		return s->pictures[bank].pages[i];
+	for (size_t k = 0; k < SLICES; k++)
+		if (bank != BANK_FILLED || as_a[k] & SLICE_DIFFERS)
+			return NULL;
+	return s->pictures[BANK_A].pages[i];
 }
 
 struct reading {
@@ -412,7 +464,6 @@ static void drop_unchanged(const struct board *s, struct snapshot *out, size_t i
 int board_read(struct board *s, enum bank bank, const struct byteset *only, struct snapshot *out,
 	       struct error *err)
 {
-	const struct picture *p = &s->pictures[bank];
 	size_t chunks = s->contents->chunks, count = 0;
 	_cleanup_free_ size_t *list = malloc((chunks + 1) * sizeof(*list));
 	_cleanup_free_ CUdeviceptr *sources = calloc(chunks + 1, sizeof(*sources));
@@ -422,12 +473,14 @@ int board_read(struct board *s, enum bank bank, const struct byteset *only, stru
 	if (!list || !sources)
 		return no_memory(err);
 	for (size_t i = 0; i < chunks; i++) {
-		uint64_t flags = chunk_flags(s, i);
+		struct page *equal;
 
-		if (!(flags & SLICE_CHANGED * SLICE_COPIES) || (only && !only->words[i]))
+		if (!(chunk_flags(s, i) & SLICE_CHANGED * SLICE_COPIES) ||
+		    (only && !only->words[i]))
 			continue;
-		if (!(flags & SLICE_DIFFERS * SLICE_COPIES)) {
-			out->chunks[i] = page_ref(p->pages[i]);
+		equal = equal_page(s, bank, i);
+		if (equal) {
+			out->chunks[i] = page_ref(equal);
 			continue;
 		}
 		sources[count] = s->live[i];
@@ -471,7 +524,7 @@ static CUresult copy_to_slots(struct board *s, const struct picture *p, const bo
 			n++;
 		result = s->driver->cuMemcpyDtoDAsync_v2(p->own[i], s->live[i],
 							 n * (size_t)CHUNK_BYTES, s->stream);
-		s->watch->cost->restored_bytes += n * (uint64_t)CHUNK_BYTES;
+		s->watch->cost->kept_bytes += n * (uint64_t)CHUNK_BYTES;
 	}
 	return result;
 }

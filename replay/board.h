@@ -45,14 +45,18 @@ struct board {
 	size_t capacity;                 /* chunks that the tables have room for */
 	size_t unheld;     /* chunks that have no room on the device: restored from the host */
 	CUdeviceptr *live; /* where each chunk is; pinned, as are the next two */
-	uint8_t *flags;    /* a byte a slice: of the last comparison */
+	uint8_t *flags;    /* a byte a slice: of the last comparison; then of that with BANK_A */
 	struct picture pictures[BANK_COUNT];
 	CUdeviceptr tables;       /* on the device: live, then a row a bank */
 	CUdeviceptr device_flags; /* likewise */
 	void *pinned;
 	struct change_rows rows; /* of the change made last */
 	struct change rows_of;
-	CUdeviceptr list; /* on the device, for rows and runs */
+	struct run_list {
+		struct device_run *items;
+		size_t count, capacity;
+	} short_runs, long_runs; /* of the fill planned last */
+	CUdeviceptr list;        /* on the device, for rows or short runs */
 	size_t list_bytes;
 	bool rows_there;     /* `list` holds the rows */
 	struct page *filler; /* all bytes alike, shared by filled chunks */
@@ -82,8 +86,15 @@ int board_restore(struct board *s, struct error *err);
 /* What the last comparison found is no longer true: a launch was not looked at. */
 void board_spoil(struct board *s);
 
-/* On top of restored contents: sets those bytes, or changes float inputs. */
-int board_fill(struct board *s, const struct byteset *bytes, uint8_t fill, struct error *err);
+/*
+ * Works out what to fill, or to change, and sends the list to the device: the host's part, before
+ * memory is restored. It holds until the next plan.
+ */
+int board_plan_fill(struct board *s, const struct byteset *bytes, struct error *err);
+int board_plan_change(struct board *s, const struct change *change, struct error *err);
+
+/* On top of restored contents, enqueued: sets the planned bytes; changes the planned inputs. */
+int board_fill(struct board *s, uint8_t fill, struct error *err);
 int board_change(struct board *s, const struct change *change, struct error *err);
 
 /*
@@ -93,11 +104,14 @@ int board_change(struct board *s, const struct change *change, struct error *err
 int board_copy_variables(struct board *s, const struct variables *v, bool to_module,
 			 struct error *err);
 
-/* Makes BANK_FILLED what the last board_fill left. */
+/* Makes BANK_FILLED what the last board_fill left, of those bytes. */
 int board_keep_filled(struct board *s, const struct byteset *bytes, uint8_t fill,
 		      struct error *err);
 
-/* Enqueues the comparison of all live memory with the contents before and with a bank. */
+/*
+ * Enqueues the comparison of all live memory with the contents before and with a bank; for
+ * BANK_FILLED with BANK_A too.
+ */
 int board_compare(struct board *s, enum bank bank, struct error *err);
 
 /*

@@ -169,6 +169,19 @@ static uint64_t alike_until(const struct fates *f, uint64_t at, uint64_t end, ui
 	return at < end ? at : end;
 }
 
+/* Elements up to the next address that is a multiple of 16 make a row of their own, so do the last
+ * ones. */
+static uint64_t row_elements(uint64_t device, uint64_t count, uint32_t bytes, bool *whole)
+{
+	uint64_t most = count < CHANGE_ROW_ELEMENTS ? count : CHANGE_ROW_ELEMENTS;
+	uint64_t head = device % 16 ? (16 - device % 16) / bytes : 0;
+
+	*whole = !head && most * bytes >= 16;
+	if (head)
+		return head < most ? head : most;
+	return *whole ? most * bytes / 16 * 16 / bytes : most;
+}
+
 static int add_rows(struct change_rows *out, const struct float_input *x, uint64_t content,
 		    uint64_t device, uint64_t count, bool zero)
 {
@@ -177,7 +190,8 @@ static int add_rows(struct change_rows *out, const struct float_input *x, uint64
 	if (device % f->bytes) /* no kernel can read it as that type */
 		return 0;
 	while (count) {
-		uint64_t n = count < CHANGE_ROW_ELEMENTS ? count : CHANGE_ROW_ELEMENTS;
+		bool whole;
+		uint64_t n = row_elements(device, count, f->bytes, &whole);
 		int rc =
 			array_reserve(&out->items, out->count, &out->capacity, sizeof(*out->items));
 
@@ -191,7 +205,8 @@ static int add_rows(struct change_rows *out, const struct float_input *x, uint64
 					    .bytes = f->bytes,
 					    .mantissa = (uint32_t)f->mantissa,
 					    .bias = (uint32_t)f->bias,
-					    .zero = zero};
+					    .zero = zero,
+					    .whole = whole};
 		content += n * f->bytes;
 		device += n * f->bytes;
 		count -= n;

@@ -70,7 +70,7 @@ struct change_row {
 	uint32_t count;    /* elements */
 	uint32_t bytes, mantissa, bias; /* of the format */
 	uint32_t zero;                  /* becomes zero, whatever the kind */
-	uint32_t unused;
+	uint32_t whole; /* address and size are multiples of 16: read and written so */
 };
 _Static_assert(sizeof(struct change_row) == 48, "as the kernel reads it");
 

@@ -16,6 +16,8 @@ void cost_add(struct cost *sum, const struct cost *c)
 	sum->input_bytes += c->input_bytes;
 	sum->downloaded_bytes += c->downloaded_bytes;
 	sum->restored_bytes += c->restored_bytes;
+	sum->changed_bytes += c->changed_bytes;
+	sum->kept_bytes += c->kept_bytes;
 	sum->compared_bytes += c->compared_bytes;
 }
 

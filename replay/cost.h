@@ -6,19 +6,20 @@
 #include <stdint.h>
 
 /* E(id, name in facts, what it is). A process does one of them at a time. */
-#define ACTIVITIES(E)                                                               \
-	E(STARTING, starting, "the driver, its context and our kernels")            \
-	E(HOST, host, "comparing and preparing on the CPU")                         \
-	E(WAITING, waiting, "for a job, or for a worker")                           \
-	E(DISK, disk, "reading bundles, writing the result")                        \
-	E(LOADING, loading, "images into modules")                                  \
-	E(MAPPING, mapping, "device memory at recorded addresses")                  \
-	E(UPLOADING, uploading, "from the host to the device")                      \
-	E(RESTORING, restoring, "on the device: recorded contents, poison, change") \
-	E(KERNELS, kernels, "of A and B")                                           \
-	E(COMPARING, comparing, "on the device")                                    \
-	E(DOWNLOADING, downloading, "from the device to the host")                  \
-	E(HASHING, hashing, "of what is stored")                                    \
+#define ACTIVITIES(E)                                                     \
+	E(STARTING, starting, "the driver, its context and our kernels")  \
+	E(HOST, host, "comparing and preparing on the CPU")               \
+	E(WAITING, waiting, "for a job, or for a worker")                 \
+	E(DISK, disk, "reading bundles, writing the result")              \
+	E(LOADING, loading, "images into modules")                        \
+	E(MAPPING, mapping, "device memory at recorded addresses")        \
+	E(UPLOADING, uploading, "from the host to the device")            \
+	E(RESTORING, restoring, "recorded contents, on the device")       \
+	E(CHANGING, changing, "poison and changed inputs, on the device") \
+	E(KERNELS, kernels, "of A and B")                                 \
+	E(COMPARING, comparing, "on the device")                          \
+	E(DOWNLOADING, downloading, "from the device to the host")        \
+	E(HASHING, hashing, "of what is stored")                          \
 	E(SENDING, sending, "from worker to parent")
 
 enum activity {
@@ -35,7 +36,9 @@ struct cost {
 	uint64_t uploaded_bytes; /* over PCIe to the device */
 	uint64_t input_bytes;    /* of those, unique recorded contents */
 	uint64_t downloaded_bytes; /* over PCIe to the host */
-	uint64_t restored_bytes;   /* written from one place on the device to another */
+	uint64_t restored_bytes;   /* recorded contents, from one place on the device to another */
+	uint64_t changed_bytes;    /* there: poison, and inputs that were changed */
+	uint64_t kept_bytes;       /* there: outputs, for later runs to be compared with */
 	uint64_t compared_bytes;   /* of device memory looked at by the compare kernel */
 };
 

@@ -737,7 +737,9 @@ int ledger_cost(struct ledger *r)
 		{"uploaded_bytes", (double)c->uploaded_bytes, "host to device"},
 		{"input_bytes", (double)c->input_bytes, "of those, recorded contents"},
 		{"downloaded_bytes", (double)c->downloaded_bytes, "device to host"},
-		{"restored_bytes", (double)c->restored_bytes, "written on the device"},
+		{"restored_bytes", (double)c->restored_bytes, "recorded contents, on the device"},
+		{"changed_bytes", (double)c->changed_bytes, "poison and changed inputs, there"},
+		{"kept_bytes", (double)c->kept_bytes, "outputs copied there, to compare with"},
 		{"compared_bytes", (double)c->compared_bytes, "looked at on the device"},
 	};
 	int rc = 0;

@@ -56,7 +56,7 @@ static int open_stream(struct runner *r, struct error *err)
 {
 	const struct driver *d = &r->driver;
 	CUresult result = d->cuStreamCreate(&r->stream, CU_STREAM_NON_BLOCKING);
-	CUevent *events[] = {&r->begin, &r->start, &r->stop, &r->end};
+	CUevent *events[] = {&r->begin, &r->restored, &r->start, &r->stop, &r->end};
 
 	for (size_t i = 0; result == CUDA_SUCCESS && i < ARRAY_LENGTH(events); i++)
 		result = d->cuEventCreate(events[i], CU_EVENT_DEFAULT);
@@ -358,8 +358,12 @@ static int prepare(struct runner *r, const struct ready *ready, const struct mom
 {
 	int rc = board_restore(&r->board, err);
 
+	if (s->poison || s->change) {
+		stopwatch_switch(&r->watch, ACTIVITY_CHANGING);
+		r->driver.cuEventRecord(r->restored, r->stream);
+	}
 	if (!rc && s->poison)
-		rc = board_fill(&r->board, s->poison, s->fill, err);
+		rc = board_fill(&r->board, s->fill, err);
 	if (!rc && s->poison && when->phase == PHASE_PROBE)
 		rc = board_keep_filled(&r->board, s->poison, s->fill, err);
 	if (!rc && s->change)
@@ -476,13 +480,19 @@ static int run_trial(struct runner *r, const struct ready *ready, const struct m
 	uint64_t bytes = r->board.contents->chunks * (uint64_t)CHUNK_BYTES;
 	/* On a GPU the launch's limit runs while it is restored and compared too. */
 	double seconds = when->seconds + (r->software ? 0 : (double)bytes / DEVICE_BYTES_A_SEC);
-	enum activity before = stopwatch_switch(&r->watch, ACTIVITY_RESTORING);
-	int rc;
+	enum activity before = stopwatch_switch(&r->watch, ACTIVITY_HOST);
+	int rc = 0;
 
 	r->pulse->cost.trials++;
 	r->pulse->cost.launches += s->launches ? s->launches : 1;
+	if (s->poison)
+		rc = board_plan_fill(&r->board, s->poison, err);
+	if (!rc && s->change)
+		rc = board_plan_change(&r->board, s->change, err);
+	stopwatch_switch(&r->watch, ACTIVITY_RESTORING);
 	r->driver.cuEventRecord(r->begin, r->stream);
-	rc = prepare(r, ready, when, s, err);
+	if (!rc)
+		rc = prepare(r, ready, when, s, err);
 	if (!rc) {
 		stopwatch_switch(&r->watch, ACTIVITY_KERNELS);
 		runner_step(r, when->phase, when->side, when->kind, when->index, seconds);
@@ -492,8 +502,12 @@ static int run_trial(struct runner *r, const struct ready *ready, const struct m
 	}
 	stopwatch_switch(&r->watch, before);
 	if (!rc && out->status == TRIAL_STATUS_OK) {
+		CUevent restored = s->poison || s->change ? r->restored : r->start;
+
 		if (!r->software)
-			charge(r, r->begin, r->start, ACTIVITY_RESTORING);
+			charge(r, r->begin, restored, ACTIVITY_RESTORING);
+		if (!r->software && restored != r->start)
+			charge(r, restored, r->start, ACTIVITY_CHANGING);
 		charge(r, r->stop, r->end, ACTIVITY_COMPARING);
 	}
 	return rc;

@@ -33,9 +33,9 @@ struct runner {
 	CUdevice device;
 	CUcontext context;
 	CUstream stream;
-	CUevent begin, start, stop, end; /* of a trial, and of the launch in it */
-	unsigned sm;                     /* 90; 0: the software device */
-	bool software;                   /* runs launches when they are enqueued */
+	CUevent begin, restored, start, stop, end; /* of a trial, and of the launch in it */
+	unsigned sm;                               /* 90; 0: the software device */
+	bool software;                             /* runs launches when they are enqueued */
 	struct memory memory;
 	struct board board;
 	struct shelf shelf;

@@ -45,6 +45,14 @@ static double share(const struct cost *c, enum activity a)
 	return sum ? 100.0 * (double)c->ns[a] / (double)sum : 0;
 }
 
+/* A byte a nanosecond is a GB/s. */
+static void tell_rate(const char *before, uint64_t bytes, const char *what, uint64_t ns)
+{
+	fprintf(stderr, "%s%.3f GB %s", before, (double)bytes * 1e-9, what);
+	if (bytes && ns)
+		fprintf(stderr, " (%.0f GB/s)", (double)bytes / (double)ns);
+}
+
 /* Where the time went, the greatest shares first. */
 static void print_cost(const struct replay_summary *s)
 {
@@ -67,12 +75,13 @@ static void print_cost(const struct replay_summary *s)
 				share(c, most));
 	}
 	fprintf(stderr,
-		"; PCIe %.3f GB up (%.3f GB of recorded contents), %.3f GB down; on the device "
-		"%.3f "
-		"GB restored, %.3f GB compared\n",
+		"; PCIe %.3f GB up (%.3f GB of recorded contents), %.3f GB down; on the device",
 		(double)c->uploaded_bytes * 1e-9, (double)c->input_bytes * 1e-9,
-		(double)c->downloaded_bytes * 1e-9, (double)c->restored_bytes * 1e-9,
-		(double)c->compared_bytes * 1e-9);
+		(double)c->downloaded_bytes * 1e-9);
+	tell_rate(" ", c->restored_bytes, "restored", c->ns[ACTIVITY_RESTORING]);
+	tell_rate(", ", c->changed_bytes, "changed", c->ns[ACTIVITY_CHANGING]);
+	tell_rate(", ", c->compared_bytes, "compared", c->ns[ACTIVITY_COMPARING]);
+	fputc('\n', stderr);
 }
 
 int verb_replay(const struct verb *verb, int argc, char **argv)

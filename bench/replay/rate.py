@@ -15,7 +15,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 KERNELS = os.path.join(ROOT, "tests/data/apps/a")
-TIMES = ("kernels", "restoring", "comparing", "uploading", "downloading", "hashing", "disk", "loading",
+TIMES = ("kernels", "restoring", "changing", "comparing", "uploading", "downloading", "hashing", "disk", "loading",
          "mapping", "sending", "host", "waiting")
 
 

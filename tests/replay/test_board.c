@@ -120,6 +120,7 @@ static void equals_host(const struct change *change)
 	struct error err = {0};
 	struct snapshot s;
 
+	assert_int_equal(board_plan_change(&board, change, &err), 0);
 	assert_int_equal(board_restore(&board, &err), 0);
 	assert_int_equal(board_change(&board, change, &err), 0);
 	s = look(BANK_BEFORE);
@@ -144,7 +145,8 @@ static void changes_as_the_host(void **state)
 		/* The second one straddles chunks, the first begins and ends within one. */
 		struct float_input items[] = {
 			{BASE + 64 * bytes, 1000 * bytes, floats[k], BASE + 8 * bytes},
-			{BASE + 40000, CHUNK_BYTES + CHUNK_BYTES / 2, floats[k], BASE + 40000},
+			{BASE + 40000 + 3 * bytes, CHUNK_BYTES + CHUNK_BYTES / 2 - 5 * bytes,
+			 floats[k], BASE + 40000},
 		};
 		struct float_inputs inputs = {items, 2, 2};
 		struct change c = {.inputs = &inputs, .keep = k % 2 ? &keep : NULL};
@@ -179,8 +181,9 @@ static void fills_what_is_set(void **state)
 
 	scatter(&set, 900, 333);
 	assert_int_equal(byteset_add(&set, BASE + 5 * CHUNK_BYTES - 9, CHUNK_BYTES + 20), 0);
+	assert_int_equal(board_plan_fill(&board, &set, &err), 0);
 	assert_int_equal(board_restore(&board, &err), 0);
-	assert_int_equal(board_fill(&board, &set, 0xa5, &err), 0);
+	assert_int_equal(board_fill(&board, 0xa5, &err), 0);
 	assert_int_equal(board_keep_filled(&board, &set, 0xa5, &err), 0);
 	s = look(BANK_BEFORE);
 	for (size_t i = 0; i < CHUNKS; i++)
@@ -197,6 +200,35 @@ static void fills_what_is_set(void **state)
 	assert_true(cost.downloaded_bytes - before < CHUNK_BYTES);
 	assert_int_equal(s.chunks[5]->uniform, 0xa5);
 	assert_int_equal(snapshot_byte(&s, 4, CHUNK_BYTES - 1), 0xa5);
+	snapshot_free(&s);
+	byteset_free(&set);
+	restored();
+}
+
+/* One run of each length and place within 16 bytes, and one that the driver fills. */
+static void fills_runs_of_any_length(void **state)
+{
+	struct error err = {0};
+	struct byteset set;
+	struct snapshot s;
+	uint64_t at = BASE + 3;
+
+	assert_int_equal(byteset_init(&set, &contents.pieces), 0);
+	for (uint64_t size = 1; size < 70; size++)
+		for (uint64_t offset = 0; offset < 16; offset++, at = (at + size + 33) & ~15ull)
+			assert_int_equal(byteset_add(&set, at + offset, size), 0);
+	assert_true(at < BASE + CHUNK_BYTES);
+	assert_int_equal(byteset_add(&set, BASE + CHUNK_BYTES + 5, MAP_BYTES / 2 + 7), 0);
+	assert_int_equal(board_plan_fill(&board, &set, &err), 0);
+	assert_int_equal(board_restore(&board, &err), 0);
+	assert_int_equal(board_fill(&board, 0x5a, &err), 0);
+	s = look(BANK_BEFORE);
+	for (size_t i = 0; i < CHUNKS; i++)
+		for (uint32_t k = 0; k < CHUNK_BYTES; k++)
+			if (snapshot_byte(&s, i, k) !=
+			    (byteset_has(&set, BASE + i * CHUNK_BYTES + k) ? 0x5a
+									   : pages[i]->data[k]))
+				fail_msg("byte %u of chunk %zu", k, i);
 	snapshot_free(&s);
 	byteset_free(&set);
 	restored();
@@ -297,6 +329,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(changes_as_the_host),
 		cmocka_unit_test(fills_what_is_set),
+		cmocka_unit_test(fills_runs_of_any_length),
 		cmocka_unit_test(only_changes_move),
 		cmocka_unit_test(contents_are_sent_once),
 		cmocka_unit_test(failed_uploads_are_forgotten),
