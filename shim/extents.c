@@ -96,10 +96,14 @@ static bool find_variant(struct measurement *m)
  */
 static bool bring_variables(struct measurement *m)
 {
+	const char *hidden;
 	CUresult r;
 
 	if (m->entry->names_variables && m->regions->missing)
 		return fail(m, "%s", m->regions->missing);
+	hidden = m->entry->names_variables ? globals_hidden(m->regions, m->module) : NULL;
+	if (hidden)
+		return fail(m, "its module variable %s is not found by the driver", hidden);
 	m->variables = calloc(m->regions->count + 1, sizeof(*m->variables));
 	m->params = malloc(m->f->params_size + 1);
 	if (!m->variables || !m->params)

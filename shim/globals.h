@@ -9,9 +9,19 @@
 /*
  * Adds a region for each variable of the module that the launch's function is of, in the current
  * context. Before the regions of parameters: a pointer that leads into one is then noted with it.
- * What the driver does not know was left out by its compiler: nothing uses it. 0 or -ENOMEM.
+ * What the driver does not find stands in `unfound`: its compiler leaves out what nothing uses, but
+ * that is for the driver to know. 0 or -ENOMEM.
  */
 int globals_add(struct regions *regions, const struct launch_facts *f);
+
+/* What is to be said of `unfound`, with its first names: malloc'ed; NULL: nothing, or no memory. */
+char *globals_note(const struct regions *regions);
+
+/*
+ * One that was not found in the launch's module, but is in `module`, another of the same source: it
+ * cannot be filled there. NULL: none.
+ */
+const char *globals_hidden(const struct regions *regions, CUmodule module);
 
 /*
  * Gives `module`, another one of the same source, the contents of the variables that `regions`

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/base.h"
+#include "lib/fatbin.h"
 #include "lib/ptx/statement.h"
 #include "shim/cubin_elf.h"
 
@@ -192,6 +193,48 @@ static int of_ptx(struct image_globals *out, const char *ptx, size_t size, bool 
 	return r;
 }
 
+/* ---- fatbins ---- */
+
+/* Also the types of names that a cubin beside it has. */
+static int of_ptx_entry(struct image_globals *out, const char *ptx, size_t size)
+{
+	int r = of_ptx(out, ptx, size, false);
+
+	return r < 0 ? r : of_ptx(out, ptx, size, true);
+}
+
+/* What any entry declares: which of them the driver takes, and what it leaves out, it says itself.
+ */
+static int of_fatbin(struct image_globals *out, const void *data, size_t size)
+{
+	struct fatbin_entry entry;
+	size_t cursor = 0, known = 0;
+	struct error err;
+	int r, rc = 0;
+
+	if (size < FATBIN_HEADER_BYTES || !fatbin_detect(data)) {
+		out->unknown = "its fatbin's header cannot be read";
+		return 0;
+	}
+	while (rc >= 0 && (r = fatbin_next(data, size, &cursor, &entry, &err)) > 0) {
+		known += entry.kind == FATBIN_CUBIN || entry.kind == FATBIN_PTX;
+		if (entry.zstd)
+			out->unknown = "an entry of its fatbin is compressed with zstd";
+		else if (entry.kind == FATBIN_CUBIN)
+			rc = of_cubin(out, entry.data, entry.size);
+		else if (entry.kind == FATBIN_PTX)
+			rc = of_ptx_entry(out, entry.data, strnlen(entry.data, entry.size));
+		free(entry.owned);
+	}
+	if (rc < 0 || r == -ENOMEM)
+		return -ENOMEM;
+	if (r < 0)
+		out->unknown = "its fatbin is damaged";
+	else if (!known)
+		out->unknown = "its fatbin has neither cubin nor PTX";
+	return 0;
+}
+
 int image_globals_find(struct image_globals *out, const void *data, size_t size,
 		       enum image_kind kind)
 {
@@ -201,8 +244,10 @@ int image_globals_find(struct image_globals *out, const void *data, size_t size,
 		return of_cubin(out, data, size);
 	case IMAGE_PTX:
 		return of_ptx(out, data, strnlen(data, size), false);
+	case IMAGE_FATBIN:
+		return of_fatbin(out, data, size);
 	default:
-		out->unknown = "fatbins are not looked into";
+		out->unknown = "its form is not known";
 		return 0;
 	}
 }

@@ -24,8 +24,9 @@ struct image_globals {
 /*
  * Out of a cubin's symbol table (objects in .nv.global, .nv.global.init and the bank of user
  * constants), or the declarations of PTX. Left out: texts that the compiler made for assert, printf
- * and its own use (is_compiler_text), which are no data of the program. A fatbin is not looked
- * into: unknown says so. Trusts nothing. 0 or -ENOMEM.
+ * and its own use (is_compiler_text), which are no data of the program. Of a
+ * fatbin those of all its entries (compressed with LZ4 or not at all; zstd is not read, and unknown
+ * says so). Trusts nothing. 0 or -ENOMEM.
  */
 int image_globals_find(struct image_globals *out, const void *data, size_t size,
 		       enum image_kind kind);

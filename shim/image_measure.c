@@ -3,23 +3,8 @@
 #include <elf.h>
 #include <string.h>
 
+#include "lib/fatbin.h"
 #include "shim/images.h"
-
-#define FATBIN_WRAPPER_MAGIC   0x466243b1u
-#define FATBIN_CONTAINER_MAGIC 0xba55ed50u
-
-/* __fatBinC_Wrapper_t of fatbinary_section.h, and the container's header. */
-struct fatbin_wrapper {
-	uint32_t magic, version;
-	const void *data;
-	const void *file_name_or_list;
-};
-struct fatbin_container {
-	uint32_t magic;
-	uint16_t version, header_bytes;
-	uint64_t bytes; /* behind the header */
-};
-_Static_assert(sizeof(struct fatbin_container) == 16, "as in the file");
 
 static void grow(uint64_t *end, uint64_t offset, uint64_t size)
 {
@@ -53,15 +38,12 @@ static size_t elf_size(const unsigned char *image)
 	return end;
 }
 
-static bool fatbin_measure(const void *image, const void **start, size_t *size)
+static bool measure_fatbin(const void *image, const void **start, size_t *size)
 {
-	struct fatbin_container c;
-
-	memcpy(&c, image, sizeof(c));
-	if (c.magic != FATBIN_CONTAINER_MAGIC)
+	if (!fatbin_detect(image))
 		return false;
 	*start = image;
-	*size = c.header_bytes + c.bytes;
+	*size = fatbin_measure(image);
 	return true;
 }
 
@@ -114,9 +96,9 @@ bool image_measure(const void *image, enum image_kind *kind, const void **start,
 		struct fatbin_wrapper w;
 
 		memcpy(&w, image, sizeof(w));
-		return w.data && fatbin_measure(w.data, start, size);
+		return w.data && measure_fatbin(w.data, start, size);
 	}
-	return fatbin_measure(image, start, size);
+	return measure_fatbin(image, start, size);
 }
 
 enum image_kind image_kind_of(const void *data, size_t size)

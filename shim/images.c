@@ -40,6 +40,19 @@ static struct image *image_of(uint64_t handle)
 	return h ? h->image : NULL;
 }
 
+/* 90; 0 where no context tells. */
+static unsigned current_sm(void)
+{
+	CUdevice device;
+	int major = 0, minor = 0;
+
+	if (real.cuCtxGetDevice(&device) != CUDA_SUCCESS)
+		return 0;
+	real.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+	real.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+	return (unsigned)(10 * major + minor);
+}
+
 /* ---- writing ---- */
 
 static int put_contents(struct bundle_writer *w, const void *data, size_t size,
@@ -180,7 +193,7 @@ static int find_globals(struct bundle_writer *w, struct image *image)
 	int r = image_globals_find(&image->globals, image->data, image->size, image->kind);
 
 	if (r >= 0 && image->globals.count && image->kind != IMAGE_PTX) {
-		ptx = image_ptx(image, &size);
+		ptx = image_ptx(image, current_sm(), &size);
 		r = ptx ? image_globals_types(&image->globals, ptx, size) : 0;
 	}
 	if (r < 0 || !image->globals.unknown)
@@ -206,7 +219,7 @@ static void write_image(struct image *image)
 		image->wanted = true;
 	recorder_release();
 	if (recorder_settings()->extents && !recorder_settings()->no_data)
-		image->ptx = image_ptx(image, &image->ptx_size);
+		image->ptx = image_ptx(image, current_sm(), &image->ptx_size);
 	free(image->data);
 	image->data = NULL;
 	for (size_t i = 0; i < CACHE_SUFFIX_COUNT; i++) {
@@ -396,18 +409,6 @@ void images_listen_late(const void *holder, struct cupti_watch *w)
 		cupti_begin(w);
 }
 
-static unsigned current_sm(void)
-{
-	CUdevice device;
-	int major = 0, minor = 0;
-
-	if (real.cuCtxGetDevice(&device) != CUDA_SUCCESS)
-		return 0;
-	real.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
-	real.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
-	return (unsigned)(10 * major + minor);
-}
-
 /* Several modules of one call cannot be told apart. Caller holds load_lock. */
 static int put_unclear(struct bundle_writer *w, const struct image *image, unsigned modules)
 {
@@ -418,6 +419,32 @@ static int put_unclear(struct bundle_writer *w, const struct image *image, unsig
 	return text ? facts_put(w, "capture.cupti_unclear", text,
 				"which of them is its machine code is not told")
 		    : -ENOMEM;
+}
+
+/* Of a fatbin that could not be read the driver's code tells the variables. Caller holds load_lock.
+ */
+static void find_globals_heard(struct image *image, const char *cubin, size_t size)
+{
+	struct image_globals found;
+	char hex[HASH_TEXT_BYTES];
+	struct bundle_writer *w;
+
+	/* Behind its first load nothing of it has been launched yet. */
+	if (!image->wanted || !image->globals.unknown || image->modules != 1)
+		return;
+	if (image_globals_find(&found, cubin, size, IMAGE_CUBIN) < 0 || found.unknown) {
+		image_globals_free(&found);
+		return;
+	}
+	image_globals_free(&image->globals);
+	image->globals = found;
+	w = recorder_acquire();
+	if (!w)
+		return;
+	recorder_put(facts_put(w, "capture.module_globals_heard", hash_text(image->id, hex),
+			       "its module variables are known by the driver's machine code"),
+		     "writing a fact");
+	recorder_release();
 }
 
 static void write_heard(struct image *image, const struct cupti_watch *w)
@@ -445,6 +472,7 @@ void images_heard(const void *holder, struct cupti_watch *w)
 	pthread_mutex_unlock(&recorder_table_lock);
 	sm = w->cubin && w->modules == 1 ? current_sm() : 0;
 	if (image && sm) {
+		find_globals_heard(image, w->cubin, w->size);
 		pthread_mutex_lock(&recorder_table_lock);
 		jitted_add(&image->jitted, w->cubin, w->size, sm);
 		pthread_mutex_unlock(&recorder_table_lock);

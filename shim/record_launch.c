@@ -210,6 +210,9 @@ static int put_launch(struct bundle_writer *w, const struct launch_facts *f,
 		      uint32_t flags, const char *note)
 {
 	const struct launch_call *call = f->call;
+	const char *first = note ? note : regions->missing;
+	_cleanup_free_ char *unfound = globals_note(regions);
+	_cleanup_free_ char *both = first && unfound ? text_format("%s; %s", first, unfound) : NULL;
 	struct record_launch record = {
 		.seq = f->seq,
 		.kernel = f->kernel->number,
@@ -222,7 +225,9 @@ static int put_launch(struct bundle_writer *w, const struct launch_facts *f,
 		.time_ns = place->time_ns,
 		.context = (uintptr_t)place->context,
 		.device = place->device,
-		.note = note ? note : regions->missing,
+		.note = both    ? both
+			: first ? first
+				: unfound,
 		.sweep = f->sweep,
 		.inputs = f->inputs,
 		.measured = regions->measured,

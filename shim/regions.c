@@ -239,5 +239,6 @@ void regions_free(struct regions *r)
 	for (size_t i = 0; i < r->count; i++)
 		region_free(&r->items[i]);
 	free(r->items);
+	free(r->unfound);
 	*r = (struct regions){0};
 }

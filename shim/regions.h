@@ -14,8 +14,12 @@ struct regions {
 	struct record_region *items;
 	size_t count, capacity;
 	const char *missing; /* memory of the launch that is not among them, static; or NULL */
-	bool measured;       /* reads and writes of the items are all that the launch touches */
-	char extents[240];   /* why they are not measured, or what limits them; "" */
+	const char *
+		*unfound; /* module variables that the driver did not find; names of the image */
+	size_t unfound_count, unfound_capacity;
+	CUresult unfound_result; /* its answer, for the last of them */
+	bool measured;           /* reads and writes of the items are all that the launch touches */
+	char extents[240];       /* why they are not measured, or what limits them; "" */
 };
 
 /*

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "lib/base.h"
+#include "lib/fatbin.h"
 #include "softgpu/backing.h"
-#include "softgpu/fatbin.h"
 
 #define IMAGE_MAX_BYTES ((size_t)1 << 30)
 #define PTX_MAJOR_MAX   9u /* of CUDA 13 */
@@ -178,6 +178,27 @@ static size_t text_measure(const char *data, size_t size)
 	return n && memmem(data, n, ".version", 8) ? n : 0;
 }
 
+/* The container behind a wrapper, or data itself. size as in image_open. */
+static const void *unwrap(const void *data, size_t size)
+{
+	static const uint32_t magic = FATBIN_WRAPPER_MAGIC;
+	struct fatbin_wrapper w;
+
+	if (size != SIZE_MAX || !backing_begins_with(data, &magic, sizeof(magic)) ||
+	    !backing_is_mapped(data, sizeof(w)))
+		return data;
+	memcpy(&w, data, sizeof(w));
+	return backing_is_mapped(w.data, FATBIN_HEADER_BYTES) ? w.data : data;
+}
+
+/* Reads as far as the magic agrees. */
+static bool begins_fatbin(const void *data)
+{
+	static const uint32_t magic = FATBIN_CONTAINER_MAGIC;
+
+	return backing_begins_with(data, &magic, sizeof(magic));
+}
+
 /* Keeps a copy of a PTX entry that is better than what *ptx holds. */
 static bool fatbin_keep_ptx(const struct fatbin_entry *entry, char **ptx, uint32_t *arch)
 {
@@ -237,8 +258,8 @@ enum image_verdict image_open(struct image *out, const void *data, size_t size, 
 		error_set(err, EINVAL, 0, "ELF image with headers that lead outside it");
 		return IMAGE_INVALID;
 	}
-	data = fatbin_unwrap(data, size);
-	if (fatbin_detect(data)) {
+	data = unwrap(data, size);
+	if (begins_fatbin(data)) {
 		bytes = readable(data, size, FATBIN_HEADER_BYTES) ? fatbin_measure(data)
 								  : SIZE_MAX - 1;
 		if (readable(data, size, bytes))

@@ -106,6 +106,13 @@ def globals_(top):
            show(c, 1))
     expect("globals of a cubin: replay", "2 faithful" in replay(f"{top}/globals-cubin.klab", [c])[0])
 
+    # Fatbins: a cubin and PTX, or PTX alone.
+    for name in "kernels", "kernels-ptx":
+        c = capture(f"{top}/globals-{name}", "globals", os.path.join(os.path.dirname(cubin), f"{name}.fatbin"))
+        expect(f"globals of {name}.fatbin", regions(show(c, 1)).items() >=
+               {k: v for k, v in seen.items() if "global" in k}.items(), show(c, 1))
+        expect(f"globals of {name}.fatbin: replay", "2 faithful" in replay(f"{top}/globals-{name}.klab", [c])[0])
+
     # Not measured: whole variables.
     off = capture(f"{top}/globals-off", "globals", env={"KERNELAB_EXTENTS": "off"})
     expect("globals, not measured: all of them", show(off, 2).count("module global") == 3, show(off, 2))
@@ -161,6 +168,13 @@ def faults(top):
              "cuGraphAddDependencies_v2", "cuPointerGetAttribute", "cuMemGetAddressRange_v2", "cuGraphClone",
              "cuGraphNodeGetDependencies_v2", "cuGraphNodeGetDependentNodes_v2", "cuMemcpyDtoHAsync_v2")
     told = r"not recorded|extents: |no contents|without contents|missing"
+    # The program asks for three variables, then its first launch is recorded: the second of its variables is lost.
+    a = capture(f"{top}/unfound", "globals", env={"KERNELAB_SOFTGPU_FAULT": "cuModuleGetGlobal_v2:5:500"}, alone=True)
+    text = show(a, 1)
+    expect("a variable that is not found: told", "note: module variables that the driver does not find are not recorded: "
+           "CUDA_ERROR_NOT_FOUND (named symbol not found): perm\n" in text, text)
+    expect("a variable that is not found: not measured without it", "extents: not measured: its module variable perm is not "
+           "found" in text and "module global acc" in text, text)
     for i, (call, when) in enumerate((c, w) for c in calls for w in ("1+:1", "2:1")):
         for mode in "globals", "graph":
             a = capture(f"{top}/fault{i}{mode}", mode, env={"KERNELAB_SOFTGPU_FAULT": f"{call}:{when}"}, alone=True)

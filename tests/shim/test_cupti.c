@@ -155,6 +155,22 @@ static void several_modules_of_a_call(void **state)
 	assert_non_null(strstr(bundle_fact(b, "capture.cupti_unclear"), "2 modules"));
 }
 
+/* A fatbin that cannot be read: its code comes from the driver, and with it names of variables. */
+static void fatbin_that_is_not_read(void **state)
+{
+	_cleanup_free_ char *cubin =
+		text_format("SOFT_CUPTI_CUBIN=%s/kernels.cubin", setting("FATBINS"));
+	_cleanup_free_ char *fatbin =
+		text_format("FATBIN=%s/kernels-zstd.fatbin", setting("FATBINS"));
+	const struct bundle *b = capture("fatbin", cubin, fatbin);
+
+	assert_int_equal(b->images.count, 1);
+	assert_int_equal(b->images.items[0].kind, IMAGE_FATBIN);
+	assert_non_null(bundle_driver_cubin(b, b->images.items[0].id, 90));
+	assert_non_null(strstr(bundle_fact(b, "capture.module_globals_unknown"), "zstd"));
+	assert_non_null(bundle_fact(b, "capture.module_globals_heard"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -165,6 +181,7 @@ int main(void)
 		cmocka_unit_test_teardown(without_cupti, clean),
 		cmocka_unit_test_teardown(without_a_library, clean),
 		cmocka_unit_test_teardown(several_modules_of_a_call, clean),
+		cmocka_unit_test_teardown(fatbin_that_is_not_read, clean),
 	};
 	_cleanup_free_ char *path = cache_cubin("softmax_k");
 	int status;

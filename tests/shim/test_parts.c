@@ -161,7 +161,7 @@ static void ptx_of_a_cubin(void **state)
 	assert_int_equal(file_read_all(path, 1 << 20, &data, &whole), 0);
 	image.data = data;
 	image.size = whole;
-	text = image_ptx(&image, &size);
+	text = image_ptx(&image, 90, &size);
 	assert_non_null(text);
 	assert_non_null(memmem(text, size, ".visible .entry softmax_k", 25));
 	for (size_t i = 0; i < 64; i++) { /* each byte of the header, large and small */
@@ -169,14 +169,14 @@ static void ptx_of_a_cubin(void **state)
 
 		for (int value = 0; value < 256; value += 51) {
 			data[i] = (char)value;
-			free(image_ptx(&image, &size));
+			free(image_ptx(&image, 90, &size));
 		}
 		data[i] = kept;
 	}
 	for (image.size = 0; image.size < whole; image.size += 97)
-		free(image_ptx(&image, &size));
+		free(image_ptx(&image, 90, &size));
 	image.kind = IMAGE_FATBIN;
-	assert_null(image_ptx(&image, &size));
+	assert_null(image_ptx(&image, 90, &size));
 }
 
 /* ---- module variables ---- */
@@ -220,6 +220,90 @@ static void globals_of_ptx_and_cubin(void **state)
 	assert_non_null(g.unknown);
 }
 
+static char *read_fatbin(const char *name, size_t *size)
+{
+	_cleanup_free_ char *path = text_format("%s/%s", setting("FATBINS"), name);
+	char *data;
+
+	assert_int_equal(file_read_all(path, 1 << 20, &data, size), 0);
+	return data;
+}
+
+/* All entries are looked at; what is not read is told. */
+static void globals_of_fatbins(void **state)
+{
+	static const char *const names[] = {"kernels.fatbin", "kernels-ptx.fatbin"};
+	struct image_globals g;
+	size_t size;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+		_cleanup_free_ char *data = read_fatbin(names[i], &size);
+
+		assert_int_equal(image_kind_of(data, size), IMAGE_FATBIN);
+		assert_int_equal(image_glance(data), IMAGE_FATBIN);
+		assert_int_equal(image_globals_find(&g, data, size, IMAGE_FATBIN), 0);
+		check_globals(&g);
+		image_globals_free(&g);
+	}
+	_cleanup_free_ char *zstd = read_fatbin("kernels-zstd.fatbin", &size);
+
+	assert_int_equal(image_globals_find(&g, zstd, size, IMAGE_FATBIN), 0);
+	assert_int_equal(g.count, 0);
+	assert_non_null(strstr(g.unknown, "zstd"));
+	image_globals_free(&g);
+}
+
+/* The text of the entry that runs: of another architecture it may be other text. */
+static void ptx_of_fatbins(void **state)
+{
+	size_t size, text_size;
+	_cleanup_free_ char *both = read_fatbin("kernels.fatbin", &size);
+	struct image image = {.kind = IMAGE_FATBIN, .data = both, .size = size};
+	_cleanup_free_ char *text = image_ptx(&image, 90, &text_size), *ptx = NULL, *zstd = NULL;
+	_cleanup_free_ char *only = NULL;
+
+	assert_non_null(text); /* the cubin's own: its lines end in NULs */
+	assert_non_null(memmem(text, text_size, ".visible .entry named", 21));
+	assert_null(memchr(text, '\n', text_size));
+	assert_null(image_ptx(&image, 80, &text_size)); /* nothing in it for that */
+	setenv("CUDA_FORCE_PTX_JIT", "1", 1);
+	ptx = image_ptx(&image, 100, &text_size);
+	unsetenv("CUDA_FORCE_PTX_JIT");
+	assert_non_null(ptx);
+	assert_non_null(strstr(ptx, ".visible .entry named("));
+	only = read_fatbin("kernels-ptx.fatbin", &image.size);
+	image.data = only;
+	free(ptx);
+	ptx = image_ptx(&image, 90, &text_size);
+	assert_non_null(ptx);
+	assert_int_equal(strlen(ptx), text_size);
+	zstd = read_fatbin("kernels-zstd.fatbin", &image.size);
+	image.data = zstd;
+	assert_null(image_ptx(&image, 90, &text_size));
+}
+
+/* Headers, sizes and compressed bytes that are not true. */
+static void broken_fatbins(void **state)
+{
+	size_t size, text_size;
+	_cleanup_free_ char *data = read_fatbin("kernels.fatbin", &size);
+
+	srand(11);
+	for (unsigned turn = 0; turn < 4000; turn++) {
+		size_t n = turn % 3 ? size : (size_t)rand() % size;
+		_cleanup_free_ char *copy = malloc(n ? n : 1);
+		struct image image = {.kind = IMAGE_FATBIN, .data = copy, .size = n};
+		struct image_globals g;
+
+		memcpy(copy, data, n);
+		for (unsigned k = 0; n > 96 && k < 1 + turn % 8; k++)
+			copy[(size_t)rand() % (turn % 2 ? 96 : n)] = (char)rand();
+		assert_int_equal(image_globals_find(&g, copy, n, IMAGE_FATBIN), 0);
+		image_globals_free(&g);
+		free(image_ptx(&image, 90, &text_size));
+	}
+}
+
 /* Exact copies: a sanitizer sees a byte beyond. */
 static void globals_of_broken_images(void **state)
 {
@@ -248,6 +332,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(globals_of_ptx_and_cubin),
 		cmocka_unit_test(globals_of_broken_images),
+		cmocka_unit_test(globals_of_fatbins),
+		cmocka_unit_test(ptx_of_fatbins),
+		cmocka_unit_test(broken_fatbins),
 		cmocka_unit_test(map_agrees_with_an_array),
 		cmocka_unit_test(cubin_has_its_file_size),
 		cmocka_unit_test(fatbin_with_and_without_wrapper),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Fatbins: one container with cubins and PTX for several architectures. */
-#ifndef SOFTGPU_FATBIN_H
-#define SOFTGPU_FATBIN_H
+#ifndef LIB_FATBIN_H
+#define LIB_FATBIN_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,7 +15,15 @@
  * each with a header of its own (see fatbin.c). Programs built by nvcc hand over a wrapper: magic
  * 0x466243b1, u32 version, a pointer to the container.
  */
-#define FATBIN_HEADER_BYTES 16u
+#define FATBIN_WRAPPER_MAGIC   0x466243b1u
+#define FATBIN_CONTAINER_MAGIC 0xba55ed50u
+#define FATBIN_HEADER_BYTES    16u
+
+struct fatbin_wrapper {
+	uint32_t magic, version;
+	const void *data;
+	const void *file_name_or_list;
+};
 
 enum fatbin_kind { FATBIN_PTX = 1, FATBIN_CUBIN = 2 };
 
@@ -28,16 +36,14 @@ struct fatbin_entry {
 	void *owned; /* of data where it was decompressed: the caller frees it; else NULL */
 };
 
-/* The container behind a wrapper, or data itself. size as in image_open. */
-const void *fatbin_unwrap(const void *data, size_t size);
-/* Reads as far as the magic agrees. */
+/* True if a container begins at data, of which FATBIN_HEADER_BYTES are readable. */
 bool fatbin_detect(const void *data);
-/* Needs FATBIN_HEADER_BYTES readable bytes. */
+/* Bytes of the container, by its header; SIZE_MAX - 1 where these are too many to count. */
 size_t fatbin_measure(const void *data);
 
 /*
- * Next entry, decompressed where LZ4 was used; *cursor starts at 0. 1: *out is filled; 0: the end;
- * -EINVAL bad layout, -ENOMEM; with err.
+ * Next entry of the size bytes, of which FATBIN_HEADER_BYTES are there, decompressed where LZ4 was
+ * used; *cursor starts at 0. 1: *out is filled; 0: the end; -EINVAL bad layout, -ENOMEM; with err.
  */
 int fatbin_next(const void *data, size_t size, size_t *cursor, struct fatbin_entry *out,
 		struct error *err);

@@ -1,23 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Walks the entries of a fatbin. */
-#include "softgpu/fatbin.h"
+#include "lib/fatbin.h"
 
 #include <errno.h>
 #include <lz4.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "softgpu/backing.h"
-
-#define WRAPPER_MAGIC   0x466243b1u
-#define CONTAINER_MAGIC 0xba55ed50u
 #define ENTRY_MAX_BYTES (1u << 30)
-
-struct wrapper {
-	uint32_t magic, version;
-	const void *data;
-	const void *unused;
-};
 
 struct container {
 	uint32_t magic;
@@ -39,27 +29,18 @@ struct entry {
 };
 _Static_assert(sizeof(struct entry) == 64, "entry header");
 
+#define LZ4_RATIO_MAX 255u
+
 #define FLAG_LZ4  0x2000u
 #define FLAG_ZSTD 0x8000u
 
 /* Images need not be aligned, so headers are copied out. */
-const void *fatbin_unwrap(const void *data, size_t size)
-{
-	static const uint32_t magic = WRAPPER_MAGIC;
-	struct wrapper w;
-
-	if (size != SIZE_MAX || !backing_begins_with(data, &magic, sizeof(magic)) ||
-	    !backing_is_mapped(data, sizeof(w)))
-		return data;
-	memcpy(&w, data, sizeof(w));
-	return backing_is_mapped(w.data, FATBIN_HEADER_BYTES) ? w.data : data;
-}
-
 bool fatbin_detect(const void *data)
 {
-	static const uint32_t magic = CONTAINER_MAGIC;
+	struct container c;
 
-	return backing_begins_with(data, &magic, sizeof(magic));
+	memcpy(&c, data, sizeof(c));
+	return c.magic == FATBIN_CONTAINER_MAGIC;
 }
 
 size_t fatbin_measure(const void *data)
@@ -76,7 +57,9 @@ static int entry_unpack(const struct entry *e, struct fatbin_entry *out, size_t 
 {
 	int n;
 
-	if (!e->plain_bytes || e->plain_bytes > ENTRY_MAX_BYTES || e->compressed_bytes > out->size)
+	/* A byte of LZ4 stands for 255 at most: nothing is allocated for what cannot be. */
+	if (!e->plain_bytes || e->plain_bytes > ENTRY_MAX_BYTES ||
+	    e->compressed_bytes > out->size || e->plain_bytes / LZ4_RATIO_MAX > e->compressed_bytes)
 		return error_set(err, EINVAL, offset, "fatbin entry with bad compressed size");
 	out->owned = malloc(e->plain_bytes);
 	if (!out->owned)
