@@ -39,6 +39,13 @@ const struct record_trial *trials_find(const struct result_case *c, uint32_t sid
 	return found ? *found : NULL;
 }
 
+/* A run that replay made to tell what varies by itself from what a pattern changes. */
+static bool is_again(const struct record_trial *t)
+{
+	return t->index > 1 &&
+	       (t->kind == TRIAL_POISON || t->kind == TRIAL_GUARD || t->kind == TRIAL_BACK_TO_BACK);
+}
+
 /*
  * All trials but repeats count only as pairs: where A's is void (the memory is read too, A fails on
  * changed inputs) nothing that B does there is held against it.
@@ -48,7 +55,8 @@ static void sort_pairs(const struct result_case *c, struct trials *t)
 	for (size_t i = 0; i < c->trial_count; i++) {
 		const struct record_trial *a = c->trials[i], *b;
 
-		if (a->side != SIDE_A || a->kind == TRIAL_REPEAT || a->status != TRIAL_STATUS_OK)
+		if (a->side != SIDE_A || a->kind == TRIAL_REPEAT || a->status != TRIAL_STATUS_OK ||
+		    is_again(a))
 			continue;
 		b = trials_find(c, SIDE_B, a->kind, a->index);
 		if (b && trial_failed(b) && !t->failed[SIDE_B])
@@ -79,7 +87,8 @@ static void sort_pairs(const struct result_case *c, struct trials *t)
 
 int trials_sort(const struct result_case *c, struct trials *t)
 {
-	const struct record_trial **p = calloc(c->trial_count ? 8 * c->trial_count : 1, sizeof(*p));
+	const struct record_trial **p =
+		calloc(c->trial_count ? 10 * c->trial_count : 1, sizeof(*p));
 
 	if (!p)
 		return -ENOMEM;
@@ -89,15 +98,19 @@ int trials_sort(const struct result_case *c, struct trials *t)
 		t->poisons[s] = p + (2 + s) * c->trial_count;
 		t->moved[s] = p + (4 + s) * c->trial_count;
 		t->scaled[s] = p + (6 + s) * c->trial_count;
+		t->again[s] = p + (8 + s) * c->trial_count;
 	}
 	for (size_t i = 0; i < c->trial_count; i++) {
 		const struct record_trial *x = c->trials[i];
 
-		if (x->kind != TRIAL_REPEAT)
+		if (x->kind != TRIAL_REPEAT && !is_again(x))
 			continue;
-		if (x->status == TRIAL_STATUS_OK)
+		if (x->status == TRIAL_STATUS_OK && x->kind == TRIAL_REPEAT)
 			t->repeats[x->side][t->repeat_count[x->side]++] = x;
-		else if (trial_failed(x) && !t->failed[x->side])
+		else if (x->status == TRIAL_STATUS_OK)
+			t->again[x->side][t->again_count[x->side]++] = x;
+		else if (trial_failed(x) && !t->failed[x->side] &&
+			 (x->kind == TRIAL_REPEAT || x->side == SIDE_B))
 			t->failed[x->side] = x;
 	}
 	sort_pairs(c, t);

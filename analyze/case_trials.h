@@ -16,7 +16,10 @@ struct trials {
 	const struct record_trial **scaled[SIDE_COUNT];
 	uint32_t scaled_count;
 	const struct record_trial *exact[SIDE_COUNT], *chain[SIDE_COUNT],
-		*guard[SIDE_COUNT];                    /* ok on both, or NULL */
+		*guard[SIDE_COUNT]; /* ok on both, or NULL */
+	/* Runs beyond the first of a kind and pattern, ok: poisoned, guarded, in a row. */
+	const struct record_trial **again[SIDE_COUNT];
+	uint32_t again_count[SIDE_COUNT];
 	const struct record_trial *failed[SIDE_COUNT]; /* first that failed, without excuse */
 	void *memory;
 };

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "analyze/case_trials.h"
+#include "analyze/determinism.h"
 #include "analyze/duo.h"
 #include "analyze/job.h"
 #include "analyze/output.h"
@@ -35,7 +36,7 @@ static int decide_outputs(const struct result *r, const struct result_config *co
 {
 	const struct record_case *c = v->record;
 	_cleanup_free_ const struct record_content **a_all =
-		calloc(t->repeat_count[SIDE_A] + t->poison_count + 1, sizeof(*a_all));
+		calloc(determinism_most(t), sizeof(*a_all));
 	size_t duos = duos_most(t);
 	_cleanup_free_ struct duo *list = calloc(duos, sizeof(*list));
 	_cleanup_free_ struct noise_pair *figures = calloc(duos, sizeof(*figures));

@@ -228,27 +228,15 @@ static int compare_trials(struct job *j, bool poison, struct output_verdict *v, 
 	return compare_pair(j, j->duo_count - 1, v, err);
 }
 
-static void collect_hull(struct job *j)
-{
-	const struct trials *t = j->trials;
-
-	for (uint32_t i = 0; i < t->repeat_count[SIDE_A]; i++)
-		j->a_all[j->a_count++] = content_of(t->repeats[SIDE_A][i], j->extent);
-	for (uint32_t i = 0; i < t->poison_count; i++)
-		j->a_all[j->a_count++] = content_of(t->poisons[SIDE_A][i], j->extent);
-}
-
 int output_decide(struct job *j, struct output_verdict *v, struct error *err)
 {
 	const struct trials *t = j->trials;
-	bool poison, a_deterministic = repeats_equal(t, SIDE_A, j->extent);
+	bool poison, a_varies = determinism_a_varies(t, j->extent);
 	int e;
 
-	j->a_count = 0;
-	if (!a_deterministic)
-		collect_hull(j);
+	j->a_count = a_varies ? determinism_results(t, SIDE_A, j->extent, j->a_all) : 0;
 	/* A's poisoned results differ: the memory is read too, the pair says nothing here. */
-	poison = !a_deterministic || poisons_equal(t, SIDE_A, j->extent);
+	poison = a_varies || poisons_equal(t, SIDE_A, j->extent);
 	e = compare_trials(j, poison, v, err);
 	if (!e)
 		determinism_judge(j, poison, v);

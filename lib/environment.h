@@ -73,7 +73,8 @@
 	V(SOFTGPU_CONTRACT, "KERNELAB_SOFTGPU_CONTRACT",                                          \
 	  "software device: may fuses mul and add as ptxas does, off does not; default may")      \
 	V(SOFTGPU_SEED, "KERNELAB_SOFTGPU_SEED",                                                  \
-	  "software device: permutes the order of blocks and warps; default 0, ascending")        \
+	  "software device: order of blocks and warps; 0, default: ascending; N+: new each "      \
+	  "launch")                                                                               \
 	V(SOFTGPU_FAULT, "KERNELAB_SOFTGPU_FAULT",                                                \
 	  "software device: ENTRY:N:RESULT, :stall:SECONDS or :lose, comma-separated, for tests") \
 	V(SOFTGPU_DEVICES, "KERNELAB_SOFTGPU_DEVICES",                                            \

@@ -381,3 +381,12 @@ bool byteset_next(const struct byteset *s, uint64_t *cursor, struct range *run)
 	}
 	return false;
 }
+
+void byteset_first(const struct byteset *s, uint64_t *bytes, uint64_t *address)
+{
+	uint64_t cursor = 0;
+	struct range run;
+
+	*bytes = byteset_count(s);
+	*address = byteset_next(s, &cursor, &run) ? run.base : 0;
+}

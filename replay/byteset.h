@@ -52,6 +52,8 @@ int byteset_minus(struct byteset *s, const struct byteset *other);
 
 uint64_t byteset_count(const struct byteset *s);
 bool byteset_is_empty(const struct byteset *s);
+/* How many, and the address of the first; 0 and 0 of an empty set. */
+void byteset_first(const struct byteset *s, uint64_t *bytes, uint64_t *address);
 
 /*
  * Runs of set bytes in address order, whole across chunk borders but never across pieces. Start

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "replay/twin.h"
+#include "replay/dispute.h"
 
 static int surround(struct byteset *s, uint64_t address, uint64_t size)
 {
@@ -55,32 +55,62 @@ static int find_guard(struct trials *t, struct byteset *guard)
 	return rc;
 }
 
-/* Neither writes them nor depends on them: else they tell nothing about B. */
-static void check_a(struct trials *t, const struct outcome *o, char *why, size_t size)
+/*
+ * A under the pattern: it may neither write these bytes nor depend on them, else they tell nothing
+ * about B. *why says which.
+ */
+static int guard_a(struct trials *t, const struct twin *w, char *why, size_t size,
+		   struct error *err)
 {
-	struct byteset differ;
-	int rc = byteset_init(&differ, &t->contents.pieces);
+	struct trial_note seen = {0};
+	struct outcome o;
+	bool other = false, by_fill = false;
+	int rc = twin_launch(t, w, SIDE_A, &o, err);
 
+	if (rc)
+		return rc;
+	if (o.status != TRIAL_STATUS_OK)
+		snprintf(why, size, "A ends with a %s: %s", trial_status_name(o.status), o.reason);
+	else
+		rc = twin_unkept(t, w, &o, &seen);
+	if (!rc && seen.stray_bytes)
+		snprintf(why, size, "A writes around its outputs");
+	if (!rc && !why[0])
+		rc = twin_other(t, &t->a_runs, &o, &other);
+	if (!rc && other)
+		rc = dispute_run(t, w, SIDE_A, GUARD_OTHER, &by_fill, err);
+	if (by_fill)
+		snprintf(why, size, "A's own result depends on memory around what it touches");
 	if (!rc)
-		rc = snapshot_match(&differ, &o->after, t->guard, GUARD_FILL, false);
-	if (rc || !byteset_is_empty(&differ))
-		snprintf(why, size, "%s",
-			 rc ? "no memory for the guard trial" : "A writes around its outputs");
-	byteset_free(&differ);
-	if (why[0])
-		return;
-	rc = byteset_init(&differ, &t->contents.pieces);
+		rc = why[0] ? twin_void(t, w, why) : twin_send(t, w, SIDE_A, &o);
+	outcome_free(&o);
+	return rc;
+}
+
+/* B under the pattern; another result is the pattern's doing, or B varies. */
+static int guard_b(struct trials *t, const struct twin *w, struct error *err)
+{
+	struct outcome o;
+	bool other = false, by_fill = false;
+	int rc = twin_launch(t, w, SIDE_B, &o, err);
+
+	if (rc)
+		return rc;
+	rc = twin_send(t, w, SIDE_B, &o);
 	if (!rc)
-		rc = snapshot_differ(&differ, &t->a_runs.items[0].after, &o->after);
-	if (!rc)
-		rc = byteset_and(&differ, &t->written.bytes);
-	if (!rc)
-		rc = byteset_minus(&differ, &t->a_runs.noise);
-	if (rc || !byteset_is_empty(&differ))
-		snprintf(why, size, "%s",
-			 rc ? "no memory for the guard trial"
-			    : "A's own result depends on memory around what it touches");
-	byteset_free(&differ);
+		rc = twin_other(t, &t->b_runs, &o, &other);
+	outcome_free(&o);
+	if (!rc && other)
+		rc = dispute_run(t, w, SIDE_B, GUARD_OTHER, &by_fill, err);
+	return !rc && other && !by_fill && !t->r->lost ? dispute_vary_a(t, w, err) : rc;
+}
+
+static int guard_both(struct trials *t, const struct twin *w, struct error *err)
+{
+	char why[560] = "";
+	int rc = guard_a(t, w, why, sizeof(why), err);
+
+	return rc || why[0] || t->r->lost ? rc : guard_b(t, w, err);
 }
 
 int trials_guard(struct trials *t, struct error *err)
@@ -88,20 +118,17 @@ int trials_guard(struct trials *t, struct error *err)
 	struct byteset guard;
 	struct twin w = {.note = {.kind = TRIAL_GUARD},
 			 .setting = {.poison = &guard, .fill = GUARD_FILL},
-			 .guard = &guard,
-			 .check = check_a};
+			 .guard = &guard};
 	int rc = find_guard(t, &guard);
 
 	if (rc)
 		error_set(err, -rc, ERROR_NO_OFFSET, "no memory for the guard trial");
-	t->guard = &guard;
-	if (!rc && t->caution == CAUTION_NO_POISON)
+	else if (t->caution == CAUTION_NO_POISON)
 		rc = twin_void(t, &w, "A fails or hangs on poisoned outputs");
-	else if (!rc && byteset_is_empty(&guard))
+	else if (byteset_is_empty(&guard))
 		rc = twin_void(t, &w, "no byte around is known to be free of data");
-	else if (!rc)
-		rc = twin_run(t, &w, err);
-	t->guard = NULL;
+	else
+		rc = guard_both(t, &w, err);
 	byteset_free(&guard);
 	return rc;
 }

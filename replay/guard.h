@@ -10,6 +10,7 @@
  * 3.4e38, 3.4e38, NaN, 0x7f7f7f7f.
  */
 #define GUARD_FILL  0x7f
+#define GUARD_OTHER 0x00 /* what a result must differ from, to be the pattern's doing */
 #define GUARD_BYTES 256u /* on both sides of what is written and read */
 
 /*

@@ -566,6 +566,16 @@ static void set_roundoff(const struct replay_case *c, struct record_extent *x)
 			a ? "PTX of A: copied, not computed" : "PTX of B: copied, not computed";
 }
 
+static void set_added(const struct replay_case *c, struct record_extent *x)
+{
+	static const uint32_t flags[SIDE_COUNT] = {EXTENT_ADDED_A, EXTENT_ADDED_B};
+
+	for (int s = 0; s < SIDE_COUNT; s++)
+		if (c->precision[s] && x->arg && x->arg <= STORES_MAX_PARAMS &&
+		    dtype_is_float((enum dtype)x->dtype) && c->precision[s]->added[x->arg - 1])
+			x->flags |= flags[s];
+}
+
 /* Names the module variable that the extent lies in. */
 static void set_variable(const struct replay_case *c, struct record_extent *x)
 {
@@ -660,6 +670,7 @@ int ledger_case(struct ledger *r, struct open_case *c)
 	record.extents.count = c->extents.count;
 	for (size_t i = 0; i < c->extents.count; i++) {
 		set_roundoff(rc_case, &c->extents.items[i]);
+		set_added(rc_case, &c->extents.items[i]);
 		set_variable(rc_case, &c->extents.items[i]);
 	}
 	count_case(r->summary, (enum fidelity)record.fidelity, rc_case->derived);

@@ -432,6 +432,7 @@ static void sort_by_argument(struct precision *p, const struct suite_member *bas
 		return;
 	for (size_t i = 0; i < to->arg_count && i < STORES_MAX_PARAMS; i++) {
 		p->inner[i] = p->cast[i] = p->function[i] = 0;
+		p->added[i] = false;
 		for (size_t k = 0; k < from->arg_count && k < STORES_MAX_PARAMS; k++) {
 			if (strcmp(to->args[i].name ? to->args[i].name : "",
 				   from->args[k].name ? from->args[k].name : ""))
@@ -439,6 +440,7 @@ static void sort_by_argument(struct precision *p, const struct suite_member *bas
 			p->inner[i] = own.inner[k];
 			p->cast[i] = own.cast[k];
 			p->function[i] = own.function[k];
+			p->added[i] = own.added[k];
 			break;
 		}
 	}

@@ -441,6 +441,9 @@ static int slice_param(struct slice *s, struct flow *f, unsigned p, struct preci
 
 			if (adds) /* the sum in memory is rounded too */
 				out->inner[p] = fmax(out->inner[p], first_type(x->opcode, 3));
+			out->added[p] |=
+				adds && (has(x->opcode, "cas") ||
+					 (has(x->opcode, "add") && first_type(x->opcode, 3) > 0));
 			if (token_starts(x->opcode, "atom"))
 				first_operand(&rest);
 			first_operand(&rest);

@@ -21,6 +21,9 @@ struct precision {
 	 * div.full, tanh.approx, …) on that slice, relative to its result; 0 without any.
 	 */
 	double function[STORES_MAX_PARAMS];
+	/* Floats are added atomically through parameter i (red, atom; or a loop around atom.cas).
+	 */
+	bool added[STORES_MAX_PARAMS];
 	/*
 	 * Sums and products of small integers are exact: no approximate operation, division, root
 	 * or transcendental, no narrow accumulator or cast before the last one, no float constant

@@ -41,7 +41,7 @@ struct replay {
 void replay_options_init(struct replay_options *o)
 {
 	*o = (struct replay_options){.repeats = 3,
-				     .repeats_max = 20,
+				     .repeats_max = 100,
 				     .timeout_s = 60.0,
 				     .trials = TRIALS_ALL,
 				     .progress_fd = STDERR_FILENO};

@@ -29,7 +29,7 @@ struct replay_options {
 	const uint64_t *launches; /* only these; NULL: all */
 	size_t launch_count;
 	uint64_t repeats;          /* identical runs of A and of B, 1 to REPLAY_MAX_REPEATS */
-	uint64_t repeats_max;      /* of A, where A or B varies */
+	uint64_t repeats_max;      /* of A at most, where only B varies */
 	double timeout_s;          /* of one launch */
 	uint32_t trials;           /* TRIALS_*: beside the identical repeats */
 	const char *const *dtypes; /* KERNEL.ARG=TYPE: what an argument points to */

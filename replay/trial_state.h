@@ -22,7 +22,6 @@ struct trials {
 	struct runs a_runs, b_runs, base_runs;
 	struct byteset measured; /* what the recorded launch was seen to write */
 	struct written written;
-	const struct byteset *guard; /* of the guard trial while it runs */
 	struct outcome a_poison[2];
 	char void_reason[2][160]; /* why a poison pattern says nothing */
 	struct hash128 inputs;
@@ -55,6 +54,12 @@ int trials_send_whole(struct trials *t, struct trial_note *n, const struct outco
 /* A trial that ended badly or says nothing: no contents. */
 int trials_send_status(struct trials *t, enum side side, enum trial_kind kind, uint32_t index,
 		       enum trial_status status, const char *reason);
+
+/* How often a side is run where results vary: --repeats-max, at least --repeats. */
+size_t trials_most_repeats(const struct trials *t);
+/* A's repeats up to that number; some 20 where A varies. 0; 1 if A failed in one; -errno with err.
+ */
+int trials_more_of_a(struct trials *t, struct error *err);
 
 /*
  * Trials on changed inputs and of several launches, on a case whose A and B ran. 0, or -errno with

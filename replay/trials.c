@@ -10,11 +10,12 @@
 #include "lib/base.h"
 #include "replay/code.h"
 #include "replay/fidelity.h"
+#include "replay/poison.h"
 #include "replay/table.h"
 
 #define SETUP_SECONDS     60.0 /* on top of the copies */
-#define PROBE_SECONDS     5.0  /* of a probing launch, on top of 50 times A's plain one */
 #define SETUP_BYTES_A_SEC 1e8  /* slowest copy we wait for */
+#define ENOUGH_REPEATS    20   /* of a side that varies, to know its range */
 
 static double setup_seconds(const struct trials *t)
 {
@@ -76,15 +77,6 @@ static void send_extents(struct trials *t)
 	}
 	send_packet(t, WIRE_EXTENTS);
 	t->extents_sent = true;
-}
-
-static void count_first(const struct byteset *s, uint64_t *bytes, uint64_t *address)
-{
-	uint64_t cursor = 0;
-	struct range run;
-
-	*bytes = byteset_count(s);
-	*address = byteset_next(s, &cursor, &run) ? run.base : 0;
 }
 
 /* Sends one trial with its contents, if it went well. */
@@ -155,7 +147,7 @@ static int stray_of_page(struct trials *t, size_t chunk, struct page *page)
 	for (size_t i = 0; !rc && i < e->count; i++)
 		rc = byteset_remove(&stray, e->items[i].address, e->items[i].size);
 	if (!rc)
-		count_first(&stray, &page->stray_bytes, &page->stray_address);
+		byteset_first(&stray, &page->stray_bytes, &page->stray_address);
 	byteset_free(&stray);
 	return rc;
 }
@@ -250,38 +242,6 @@ static int ship_runs(struct trials *t, struct runs *x, enum side side, size_t fr
 	return 0;
 }
 
-/* ---- what A writes ---- */
-
-/* A run of A with poison, for written.c. */
-static int poisoned_run(void *data, const struct byteset *poison, unsigned pattern, bool probe,
-			struct snapshot *after, struct error *err)
-{
-	struct trials *t = data;
-	struct moment when =
-		trials_moment(t, probe ? PHASE_PROBE : PHASE_POISON, SIDE_A, TRIAL_POISON, pattern);
-	struct setting setting = {.poison = poison, .fill = POISON_BYTE(pattern)};
-	struct outcome o;
-	int rc;
-
-	if (probe) { /* garbage may send a kernel into a long loop: wait for it less */
-		double plain = (double)t->a_runs.items[0].wall_ns * 1e-9;
-		double enough = PROBE_SECONDS + 50.0 * plain;
-
-		if (enough < when.seconds)
-			when.seconds = enough;
-	}
-	rc = runner_launch(t->r, &t->a, &when, &setting, &o, err);
-	if (rc)
-		return rc;
-	if (o.status != TRIAL_STATUS_OK) {
-		error_set(err, ECANCELED, ERROR_NO_OFFSET, "%s", o.reason);
-		outcome_free(&o);
-		return -ECANCELED;
-	}
-	*after = o.after;
-	return 0;
-}
-
 /* ---- fidelity ---- */
 
 static int recorded_scratch(const struct replay_case *c, struct ranges *out)
@@ -372,121 +332,6 @@ static int judge(struct trials *t, const struct runs *runs)
 	return rc;
 }
 
-/* ---- poison trials ---- */
-
-/* A under both patterns; a pattern on which A's own result depends is void. */
-static int poison_a(struct trials *t, struct error *err)
-{
-	const struct byteset *poison = &t->written.poisonable;
-
-	for (unsigned k = 0; k < 2; k++) {
-		struct byteset differ = {0};
-		int rc;
-
-		if (!(t->r->options->trials & TRIALS_POISON))
-			snprintf(t->void_reason[k], sizeof(t->void_reason[k]),
-				 "not asked for (--trials)");
-		else if (t->caution == CAUTION_NO_POISON)
-			snprintf(t->void_reason[k], sizeof(t->void_reason[k]),
-				 "A fails or hangs on poisoned outputs");
-		else if (byteset_is_empty(poison))
-			snprintf(t->void_reason[k], sizeof(t->void_reason[k]), "%s",
-				 t->written.extents.count ? "every output is read as well"
-							  : "no output known");
-		if (t->void_reason[k][0])
-			continue;
-		rc = poisoned_run(t, poison, k, false, &t->a_poison[k].after, err);
-		if (rc)
-			return rc;
-		rc = byteset_init(&differ, &t->contents.pieces);
-		if (!rc)
-			rc = snapshot_differ(&differ, &t->a_runs.items[0].after,
-					     &t->a_poison[k].after);
-		if (!rc)
-			rc = byteset_and(&differ, &t->written.bytes);
-		if (!rc)
-			rc = byteset_minus(&differ, &t->a_runs.noise);
-		if (!rc && !byteset_is_empty(&differ))
-			snprintf(t->void_reason[k], sizeof(t->void_reason[k]),
-				 "A's own result depends on the pattern (%llu bytes)",
-				 (unsigned long long)byteset_count(&differ));
-		byteset_free(&differ);
-		if (rc)
-			return error_set(err, -rc, ERROR_NO_OFFSET, "no memory for poison trials");
-	}
-	return 0;
-}
-
-static int ship_poison_a(struct trials *t)
-{
-	for (unsigned k = 0; k < 2; k++) {
-		struct trial_note n = {.side = SIDE_A, .kind = TRIAL_POISON, .index = k};
-		int rc;
-
-		if (t->void_reason[k][0])
-			rc = trials_send_status(t, SIDE_A, TRIAL_POISON, k, TRIAL_STATUS_VOID,
-						t->void_reason[k]);
-		else
-			rc = trials_send_whole(t, &n, &t->a_poison[k]);
-		if (rc)
-			return rc;
-	}
-	return 0;
-}
-
-/* Bytes that hold the pattern in this run; intersected with those of the run before. */
-static int still_poisoned(struct trials *t, const struct outcome *o, unsigned k,
-			  struct byteset *still)
-{
-	struct byteset now;
-	int rc = byteset_init(&now, &t->contents.pieces);
-
-	if (!rc)
-		rc = snapshot_match(&now, &o->after, &t->written.poisonable, POISON_BYTE(k), true);
-	if (!rc && !k)
-		rc = byteset_or(still, &now);
-	else if (!rc)
-		rc = byteset_and(still, &now);
-	byteset_free(&now);
-	return rc;
-}
-
-static int poison_b(struct trials *t, struct error *err)
-{
-	struct byteset still;
-	int rc = byteset_init(&still, &t->contents.pieces);
-
-	for (unsigned k = 0; !rc && k < 2; k++) {
-		struct trial_note n = {.side = SIDE_B, .kind = TRIAL_POISON, .index = k};
-		struct moment when = trials_moment(t, PHASE_B, SIDE_B, TRIAL_POISON, k);
-		struct setting setting = {.poison = &t->written.poisonable, .fill = POISON_BYTE(k)};
-		struct outcome o;
-
-		if (t->void_reason[k][0]) {
-			rc = trials_send_status(t, SIDE_B, TRIAL_POISON, k, TRIAL_STATUS_VOID,
-						t->void_reason[k]);
-			continue;
-		}
-		rc = runner_launch(t->r, &t->b, &when, &setting, &o, err);
-		if (rc)
-			break;
-		if (o.status == TRIAL_STATUS_OK) {
-			rc = still_poisoned(t, &o, k, &still);
-			if (!rc && k)
-				count_first(&still, &n.unwritten_bytes, &n.unwritten_address);
-			if (!rc)
-				rc = trials_send_whole(t, &n, &o);
-		} else {
-			rc = trials_send(t, &n, &o);
-		}
-		outcome_free(&o);
-		if (t->r->lost)
-			break;
-	}
-	byteset_free(&still);
-	return rc;
-}
-
 /* ---- the case ---- */
 
 /* Says why nothing can be said, as the case's fidelity. */
@@ -510,20 +355,23 @@ static void a_failed(struct trials *t, const struct outcome *o, size_t index)
 	give_up(t, FIDELITY_UNFAITHFUL, "A fails in replay: ", o->reason);
 }
 
-static size_t extra_repeats(const struct trials *t)
+size_t trials_most_repeats(const struct trials *t)
 {
 	const struct replay_options *o = t->r->options;
 
 	return o->repeats_max > o->repeats ? o->repeats_max : o->repeats;
 }
 
-/* More runs of A where a side varies. 1 if A failed (case is given up). */
-static int more_of_a(struct trials *t, struct error *err)
+int trials_more_of_a(struct trials *t, struct error *err)
 {
-	size_t from = t->a_runs.count;
+	size_t from = t->a_runs.count, most = trials_most_repeats(t);
 	struct outcome failed = {0};
-	int rc = repeat(t, &t->a_runs, &t->a, PHASE_A, SIDE_A, extra_repeats(t), &failed, err);
+	int rc = 0;
 
+	while (!rc && t->a_runs.count < most && !t->r->parent_gone &&
+	       (t->a_runs.count < ENOUGH_REPEATS || byteset_is_empty(&t->a_runs.noise)))
+		rc = repeat(t, &t->a_runs, &t->a, PHASE_A, SIDE_A, t->a_runs.count + 1, &failed,
+			    err);
 	if (rc == 1) {
 		trials_send_status(t, SIDE_A, TRIAL_REPEAT, (uint32_t)t->a_runs.count,
 				   failed.status, failed.reason);
@@ -647,7 +495,7 @@ static int run_a(struct trials *t, struct error *err)
 				   .stores_known = t->c->stores_known,
 				   .probe = t->caution == CAUTION_NONE,
 				   .poison = t->caution != CAUTION_NO_POISON,
-				   .run = poisoned_run,
+				   .run = poison_run,
 				   .data = t};
 	rc = written_find(&t->written, &in, err);
 	if (!rc)
@@ -662,9 +510,9 @@ static int run_a(struct trials *t, struct error *err)
 	send_extents(t);
 	rc = ship_runs(t, &t->a_runs, SIDE_A, 0);
 	if (!rc)
-		rc = ship_poison_a(t);
+		rc = poison_a_ship(t);
 	if (!rc && !byteset_is_empty(&t->a_runs.noise))
-		rc = more_of_a(t, err);
+		rc = trials_more_of_a(t, err);
 	if (rc == 1)
 		give_up(t, FIDELITY_UNFAITHFUL, "A fails in some repeats", "");
 	if (!rc)
@@ -695,8 +543,8 @@ static int run_b(struct trials *t, struct error *err)
 		outcome_free(&failed);
 		return rc;
 	}
-	if (!byteset_is_empty(&t->b_runs.noise) && t->a_runs.count < extra_repeats(t)) {
-		rc = more_of_a(t, err);
+	if (!byteset_is_empty(&t->b_runs.noise) && t->a_runs.count < trials_most_repeats(t)) {
+		rc = trials_more_of_a(t, err);
 		if (rc)
 			return rc < 0 ? rc : 0;
 	}

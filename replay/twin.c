@@ -18,31 +18,26 @@ int twin_void(struct trials *t, const struct twin *w, const char *why)
 				       why);
 }
 
-/* Guard bytes that do not hold the pattern any more. */
-static int find_unkept(struct trials *t, const struct twin *w, const struct outcome *o,
-		       struct trial_note *n)
+int twin_unkept(struct trials *t, const struct twin *w, const struct outcome *o,
+		struct trial_note *n)
 {
 	struct byteset set;
-	uint64_t cursor = 0;
-	struct range run;
 	int rc = byteset_init(&set, &t->contents.pieces);
 
 	if (!rc)
 		rc = snapshot_match(&set, &o->after, w->guard, w->setting.fill, false);
-	n->stray_bytes = byteset_count(&set);
-	n->stray_address = byteset_next(&set, &cursor, &run) ? run.base : 0;
+	byteset_first(&set, &n->stray_bytes, &n->stray_address);
 	byteset_free(&set);
 	return rc;
 }
 
-static int twin_send(struct trials *t, const struct twin *w, enum side side,
-		     const struct outcome *o)
+int twin_send(struct trials *t, const struct twin *w, enum side side, const struct outcome *o)
 {
 	struct trial_note n = w->note;
 
 	n.side = side;
 	if (w->guard && o->status == TRIAL_STATUS_OK) {
-		int rc = find_unkept(t, w, o, &n);
+		int rc = twin_unkept(t, w, o, &n);
 
 		if (rc)
 			return rc;
@@ -51,17 +46,23 @@ static int twin_send(struct trials *t, const struct twin *w, enum side side,
 							: trials_send(t, &n, o);
 }
 
+int twin_launch(struct trials *t, const struct twin *w, enum side side, struct outcome *o,
+		struct error *err)
+{
+	const struct ready *sides[SIDE_COUNT] = {&t->a, &t->b};
+	struct moment when = trials_moment(t, PHASE_FURTHER, side, w->note.kind, w->note.index);
+
+	if (w->setting.launches)
+		when.seconds *= w->setting.launches;
+	return runner_launch(t->r, sides[side], &when, &w->setting, o, err);
+}
+
 /* One side's run; *o is the caller's to free. `why` tells why A's says nothing. */
 static int run_side(struct trials *t, const struct twin *w, enum side side, struct outcome *o,
 		    char *why, size_t size, struct error *err)
 {
-	const struct ready *sides[SIDE_COUNT] = {&t->a, &t->b};
-	struct moment when = trials_moment(t, PHASE_FURTHER, side, w->note.kind, w->note.index);
-	int rc;
+	int rc = twin_launch(t, w, side, o, err);
 
-	if (w->setting.launches)
-		when.seconds *= w->setting.launches;
-	rc = runner_launch(t->r, sides[side], &when, &w->setting, o, err);
 	if (rc)
 		return rc;
 	if (side == SIDE_A && o->status != TRIAL_STATUS_OK)
@@ -72,25 +73,33 @@ static int run_side(struct trials *t, const struct twin *w, enum side side, stru
 	return why[0] ? twin_void(t, w, why) : twin_send(t, w, side, o);
 }
 
-/* Whether a byte that A writes differs between the outcomes. */
-static int find_difference(struct trials *t, const struct outcome *a, const struct outcome *b,
-			   bool *differ)
+int twin_differ(struct trials *t, const struct snapshot *x, const struct snapshot *y,
+		const struct byteset *except, bool *differ)
 {
 	struct byteset set;
 	int rc = byteset_init(&set, &t->contents.pieces);
 
 	if (!rc)
-		rc = snapshot_differ(&set, &a->after, &b->after);
+		rc = snapshot_differ(&set, x, y);
 	if (!rc)
 		rc = byteset_and(&set, &t->written.bytes);
+	if (!rc && except)
+		rc = byteset_minus(&set, except);
 	*differ = !rc && !byteset_is_empty(&set);
 	byteset_free(&set);
 	return rc;
 }
 
-int twin_run(struct trials *t, struct twin *w, struct error *err)
+int twin_other(struct trials *t, const struct runs *plain, const struct outcome *o, bool *other)
 {
-	struct outcome o[SIDE_COUNT] = {0};
+	*other = false;
+	if (!o->after.chunks || !byteset_is_empty(&plain->noise))
+		return 0;
+	return twin_differ(t, &plain->items[0].after, &o->after, NULL, other);
+}
+
+int twin_run_keep(struct trials *t, struct twin *w, struct outcome o[SIDE_COUNT], struct error *err)
+{
 	char why[560] = "";
 	int rc = run_side(t, w, SIDE_A, &o[SIDE_A], why, sizeof(why), err);
 
@@ -98,7 +107,15 @@ int twin_run(struct trials *t, struct twin *w, struct error *err)
 	if (!rc && !why[0] && !t->r->lost)
 		rc = run_side(t, w, SIDE_B, &o[SIDE_B], why, sizeof(why), err);
 	if (!rc && o[SIDE_A].after.chunks && o[SIDE_B].after.chunks)
-		rc = find_difference(t, &o[SIDE_A], &o[SIDE_B], &w->differ);
+		rc = twin_differ(t, &o[SIDE_A].after, &o[SIDE_B].after, NULL, &w->differ);
+	return rc;
+}
+
+int twin_run(struct trials *t, struct twin *w, struct error *err)
+{
+	struct outcome o[SIDE_COUNT] = {0};
+	int rc = twin_run_keep(t, w, o, err);
+
 	for (int s = 0; s < SIDE_COUNT; s++)
 		outcome_free(&o[s]);
 	return rc;

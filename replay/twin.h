@@ -22,8 +22,32 @@ struct twin {
  */
 int twin_run(struct trials *t, struct twin *w, struct error *err);
 
+/* The same; o[] holds zeros, and is the caller's to free. */
+int twin_run_keep(struct trials *t, struct twin *w, struct outcome o[SIDE_COUNT],
+		  struct error *err);
+
 /* The same of A alone. */
 int twin_run_a(struct trials *t, struct twin *w, struct error *err);
+
+/* The run alone, and its sending. *o is the caller's to free. 0, or -errno (with err). */
+int twin_launch(struct trials *t, const struct twin *w, enum side side, struct outcome *o,
+		struct error *err);
+int twin_send(struct trials *t, const struct twin *w, enum side side, const struct outcome *o);
+
+/* Guard bytes that do not hold the pattern any more, as n's stray bytes. 0; -ENOMEM. */
+int twin_unkept(struct trials *t, const struct twin *w, const struct outcome *o,
+		struct trial_note *n);
+
+/* Whether a byte that A writes differs; those of `except` (may be NULL) do not count. 0; -ENOMEM.
+ */
+int twin_differ(struct trials *t, const struct snapshot *x, const struct snapshot *y,
+		const struct byteset *except, bool *differ);
+
+/*
+ * Whether a side's run gave another result than its first plain one; false of a run that failed,
+ * and of a side whose plain runs differ themselves. 0; -ENOMEM.
+ */
+int twin_other(struct trials *t, const struct runs *plain, const struct outcome *o, bool *other);
 
 /* Both sides' trials are void. */
 int twin_void(struct trials *t, const struct twin *w, const char *why);

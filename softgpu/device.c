@@ -64,6 +64,27 @@ static bool setting_number(enum environment_id id, uint64_t max, uint64_t *out)
 	return true;
 }
 
+/* A plus behind the seed: the next launch takes the next one. */
+static bool setting_seed(void)
+{
+	const char *text = environment_get(ENVIRONMENT_SOFTGPU_SEED);
+	char *end;
+
+	if (!text)
+		return true;
+	errno = 0;
+	settings.seed = strtoull(text, &end, 0);
+	settings.varies = *end == '+';
+	if (errno || end == text || end[settings.varies] || *text == '-') {
+		softgpu_log(SOFTGPU_LOG_ERROR,
+			    "%s=%s is no number from 0 to %llu, with or without a + behind",
+			    environment_name(ENVIRONMENT_SOFTGPU_SEED), text,
+			    (unsigned long long)UINT64_MAX);
+		return false;
+	}
+	return true;
+}
+
 static bool setting_word(enum environment_id id, const char *const *words, size_t count, int *out)
 {
 	const char *text = environment_get(id);
@@ -92,8 +113,7 @@ static CUresult settings_read(void)
 	if (!setting_word(ENVIRONMENT_SOFTGPU_LOG, levels, 3, &level) ||
 	    !setting_word(ENVIRONMENT_SOFTGPU_CONTRACT, contracts, 2, &contract) ||
 	    !setting_number(ENVIRONMENT_SOFTGPU_MEMORY, SPACE_ADDRESS_END / 2, &total) ||
-	    !setting_number(ENVIRONMENT_SOFTGPU_FILL, 255, &fill) ||
-	    !setting_number(ENVIRONMENT_SOFTGPU_SEED, UINT64_MAX, &settings.seed) ||
+	    !setting_number(ENVIRONMENT_SOFTGPU_FILL, 255, &fill) || !setting_seed() ||
 	    !setting_number(ENVIRONMENT_SOFTGPU_QUOTA, UINT64_MAX, &settings.quota) ||
 	    !setting_number(ENVIRONMENT_SOFTGPU_DEVICES, DEVICE_MOST, &settings.devices) ||
 	    !fault_read())

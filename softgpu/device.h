@@ -28,6 +28,7 @@
 struct device_settings { /* from the environment, read by cuInit */
 	enum machine_contract contract;
 	uint64_t seed, quota, devices;
+	bool varies;   /* each launch takes another seed */
 	bool blocking; /* CUDA_LAUNCH_BLOCKING: a launch returns its own fault */
 };
 const struct device_settings *device_settings(void);

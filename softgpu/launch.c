@@ -123,6 +123,14 @@ static CUresult fault_result(enum machine_fault_kind kind)
 	return CUDA_ERROR_UNKNOWN;
 }
 
+/* Under the API lock. */
+static uint64_t launch_seed(const struct device_settings *s)
+{
+	static uint64_t launches;
+
+	return s->varies ? s->seed + launches++ : s->seed;
+}
+
 static CUresult launch_execute(const struct launch *l, const uint8_t *params)
 {
 	const struct device_settings *s = device_settings();
@@ -136,7 +144,7 @@ static CUresult launch_execute(const struct launch *l, const uint8_t *params)
 		.params = params,
 		.instruction_quota = s->quota,
 		.contract = s->contract,
-		.schedule_seed = s->seed,
+		.schedule_seed = launch_seed(s),
 	};
 	enum machine_fault_kind kind;
 

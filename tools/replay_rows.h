@@ -29,7 +29,7 @@
 	{OPTION_COUNT, "launch", 0, "SEQ", "only the launch of that number", &(o).launch},         \
 	{OPTION_COUNT, "repeats", 0, "N", "identical runs of A and of B; default 3",               \
 	 &(o).repeats},                                                                            \
-	{OPTION_COUNT, "repeats-max", 0, "N", "runs of A where A or B varies; default 20",         \
+	{OPTION_COUNT, "repeats-max", 0, "N", "runs of A where only B varies; default 100",         \
 	 &(o).repeats_max},                                                                        \
 	{OPTION_TEXT, "trials", 0, "LIST",                                                         \
 	 "all, none, or of: poison,perturbed,exact-integer,back-to-back,scaled,guard,derived; default all",       \

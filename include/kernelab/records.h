@@ -131,6 +131,9 @@ const char *trial_status_name(uint32_t v);
 
 /* EXTENT.flags */
 #define EXTENT_IN_PLACE (1u << 0) /* the launch reads these bytes too: poison does not apply */
+/* The PTX of A, of B adds floats to it atomically: no order of the additions is promised. */
+#define EXTENT_ADDED_A (1u << 1)
+#define EXTENT_ADDED_B (1u << 2)
 
 /* ---- sub-records: F(number, kind, name, what it is) ---- */
 

@@ -177,6 +177,15 @@ static void test_scaled_pairs_count(void **state)
 	scene_end(&s);
 }
 
+/* Rounds of runs with two patterns; the last `mixed` of them give the other one's result. */
+static void put_again(struct scene *s, uint32_t side, uint32_t kind, const void *even,
+		      const void *odd, uint32_t rounds, uint32_t mixed)
+{
+	for (uint32_t i = 0; i < 2 * rounds; i++)
+		maker_trial(&s->m, side, kind, 2 + i,
+			    (i % 2 == 0) == (i / 2 < rounds - mixed) ? &even : &odd);
+}
+
 /* What B does with the memory around: writes it, or reads it. */
 static void test_guards(void **state)
 {
@@ -198,8 +207,92 @@ static void test_guards(void **state)
 	scene_begin(&s);
 	maker_trials(&s.m, plain, plain);
 	put_pair(&s, TRIAL_GUARD, 0, plain, b);
+	put_again(&s, SIDE_B, TRIAL_GUARD, b, plain, 10, 0);
 	expect(&s, 3, RULE_VALID, "a read out of bounds");
 	scene_end(&s);
+}
+
+/* Another result with a pattern around is chance where the pattern does not decide which it is. */
+static void test_chance_is_no_read(void **state)
+{
+	static const struct {
+		uint32_t rounds, mixed;
+	} rows[] = {{0, 0}, {10, 3}, {8, 0}};
+	float b[N];
+	struct scene s;
+
+	memcpy(b, plain, sizeof(b));
+	b[7] = nextafterf(b[7], 10);
+	for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+		scene_begin(&s);
+		maker_trials(&s.m, plain, plain);
+		put_pair(&s, TRIAL_GUARD, 0, plain, b);
+		put_again(&s, SIDE_B, TRIAL_GUARD, b, plain, rows[i].rounds, rows[i].mixed);
+		expect(&s, 3, RULE_DETERMINISM, "pattern around what is touched");
+		scene_end(&s);
+	}
+	/* A varies as well, though its first runs were equal: both do, and differ by an ulp. */
+	scene_begin(&s);
+	maker_trials(&s.m, plain, plain);
+	put_pair(&s, TRIAL_GUARD, 0, plain, b);
+	put_again(&s, SIDE_B, TRIAL_GUARD, b, plain, 10, 3);
+	put_again(&s, SIDE_A, TRIAL_GUARD, plain, b, 10, 3);
+	expect(&s, 2, RULE_MAGNITUDE, "A varies from run to run");
+	assert_true(s.analysis->families[0].outcome.nondeterministic);
+	scene_end(&s);
+	/* The same of poisoned outputs. */
+	scene_begin(&s);
+	maker_trial(&s.m, SIDE_B, TRIAL_REPEAT, 0, &(const void *){plain});
+	maker_trial(&s.m, SIDE_B, TRIAL_REPEAT, 1, &(const void *){plain});
+	maker_trial(&s.m, SIDE_A, TRIAL_REPEAT, 0, &(const void *){plain});
+	maker_trial(&s.m, SIDE_A, TRIAL_REPEAT, 1, &(const void *){plain});
+	put_pair(&s, TRIAL_POISON, 0, plain, plain);
+	put_pair(&s, TRIAL_POISON, 1, plain, b);
+	put_again(&s, SIDE_B, TRIAL_POISON, plain, b, 10, 4);
+	expect(&s, 3, RULE_DETERMINISM, "poisoned runs differ");
+	scene_end(&s);
+}
+
+/* Where both sides add floats atomically, that only B was seen to vary is no race. */
+static void test_both_add_atomically(void **state)
+{
+	static const uint32_t flags[] = {0, EXTENT_ADDED_A, EXTENT_ADDED_B,
+					 EXTENT_ADDED_A | EXTENT_ADDED_B};
+	const void *p = plain, *q;
+	float b[N];
+
+	memcpy(b, plain, sizeof(b));
+	b[7] = nextafterf(b[7], 10);
+	q = b;
+	for (size_t far = 0; far < 2; far++) {
+		for (size_t i = 0; i < ARRAY_LENGTH(flags); i++) {
+			struct record_extent e = {.address = MAKER_ADDRESS,
+						  .size = sizeof(b),
+						  .arg = 2,
+						  .dtype = DTYPE_F32,
+						  .flags = flags[i]};
+			struct scene s = {.path = scratch_path("result.klab")};
+			struct record_case c = {.bundle = "a.klab",
+						.seq = 17,
+						.fidelity = FIDELITY_FAITHFUL,
+						.extents = {&e, 1}};
+			bool both = flags[i] == flags[3];
+
+			maker_begin(&s.m, s.path, NULL);
+			c.config = maker_config(&s.m, maker_family(&s.m, "k", DTYPE_F32),
+						"num_warps=4");
+			maker_case_full(&s.m, &c);
+			for (uint32_t k = 0; k < 3; k++) {
+				maker_trial(&s.m, SIDE_A, TRIAL_REPEAT, k, &p);
+				maker_trial(&s.m, SIDE_B, TRIAL_REPEAT, k, k == 1 ? &q : &p);
+			}
+			expect(&s, both && !far ? 2 : 3, !both ? RULE_DETERMINISM : RULE_MAGNITUDE,
+			       NULL);
+			assert_int_equal(s.analysis->families[0].outcome.nondeterministic, both);
+			scene_end(&s);
+		}
+		b[7] = 17;
+	}
 }
 
 /* A derived launch finds what the recorded one does not show, if that one was reproduced. */
@@ -249,6 +342,8 @@ int main(void)
 		cmocka_unit_test(test_perturbed_pairs_count),
 		cmocka_unit_test(test_scaled_pairs_count),
 		cmocka_unit_test(test_guards),
+		cmocka_unit_test(test_chance_is_no_read),
+		cmocka_unit_test(test_both_add_atomically),
 		cmocka_unit_test(test_derived_launches),
 	};
 

@@ -41,6 +41,12 @@ static const char *const bodies[BODY_COUNT] = {
 	"\tmov.u64 %rd6, counter;\n\tatom.global.add.u32 %r6, [%rd6], 1;\n"
 	"\tcvt.rn.f32.u32 %f3, %r6;\n\tadd.f32 %f2, %f2, %f3;\n"
 	"$L_store:\n" STORE TAIL,
+	[BODY_RARE] = COUNTER HEAD_ENTRY
+	"// body rare\n\tsetp.ne.s32 %p2, %r5, 5;\n\t@%p2 bra $L_store;\n"
+	"\tmov.u64 %rd6, counter;\n\tatom.global.add.u32 %r6, [%rd6], 1;\n"
+	"\trem.u32 %r7, %r6, 10;\n\tsetp.ne.s32 %p3, %r7, 9;\n\t@%p3 bra $L_store;\n"
+	"\tadd.f32 %f2, %f2, %f1;\n"
+	"$L_store:\n" STORE TAIL,
 	[BODY_PAST] = HEAD "// body past\n" STORE "\tadd.s32 %r7, %r5, 1;\n"
 			   "\tsetp.ne.s32 %p3, %r7, %r1;\n\t@%p3 bra $L_end;\n"
 			   "\tmov.f32 %f3, 0f00000000;\n\tst.global.f32 [%rd5+4], %f3;\n" TAIL,

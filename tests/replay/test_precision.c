@@ -55,6 +55,33 @@ static void what_is_stored_later_is_not_read_before(void **state)
 	assert_false(p.exact);
 }
 
+/* The order of such additions is not determined; of integers, and of maxima, it does not matter. */
+static void atomic_additions_of_floats_are_found(void **state)
+{
+	static const struct {
+		const char *statement;
+		bool added;
+	} rows[] = {{"red.global.add.f32 [%rd1], %f1;", true},
+		    {"atom.global.gpu.acq_rel.add.noftz.f16x2 %r1, [%rd1], %r2;", true},
+		    {"red.global.add.v4.f32 [%rd1], {%f1, %f1, %f1, %f1};", true},
+		    {"atom.global.cas.b32 %r1, [%rd1], %r2, %r3;", true},
+		    {"red.global.add.u32 [%rd1], %r1;", false},
+		    {"atom.global.exch.b32 %r1, [%rd1], %r2;", false},
+		    {"st.global.f32 [%rd1], %f1;", false}};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+		_cleanup_free_ char *ptx = text_format(
+			".version 8.0\n.target sm_90\n.address_size 64\n"
+			".visible .entry k(\n.param .u64 k_param_0,\n.param .u64 k_param_1\n)\n{\n"
+			"\tld.param.u64 %%rd1, [k_param_1];\n\t%s\n\tret;\n}\n",
+			rows[i].statement);
+		struct precision p = of_text(ptx, "k");
+
+		assert_int_equal(p.added[1], rows[i].added);
+		assert_false(p.added[0]);
+	}
+}
+
 static void approximations_are_not_exact(void **state)
 {
 	assert_false(of_kernel("softmax_k").exact);
@@ -160,6 +187,7 @@ int main(void)
 		cmocka_unit_test(a_matmul_sums_in_f32),
 		cmocka_unit_test(what_is_stored_later_is_not_read_before),
 		cmocka_unit_test(approximations_are_not_exact),
+		cmocka_unit_test(atomic_additions_of_floats_are_found),
 		cmocka_unit_test(casts_on_the_way_count),
 		cmocka_unit_test(functions_have_their_error),
 		cmocka_unit_test(errors_are_those_of_the_document),

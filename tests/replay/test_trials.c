@@ -169,6 +169,56 @@ static void reads_past_the_end_are_seen(void **state)
 	assert_false(same_contents(trial(SIDE_B, TRIAL_REPEAT, 0), b));
 }
 
+static size_t count_kind(enum side side, enum trial_kind kind)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < result->trials.count; i++)
+		n += result->trials.items[i].side == side && result->trials.items[i].kind == kind;
+	return n;
+}
+
+/* B gives another result in the guard trial: ten runs of each of two patterns tell why. */
+static void reads_are_told_from_chance(void **state)
+{
+	const struct record_trial *plain;
+	size_t odd[2] = {0};
+
+	replay(&(struct fixture){.path = a_path, .measured = true},
+	       &(struct fixture){.path = b_path, .recorded = BODY_OVER, .no_data = true});
+	plain = trial(SIDE_B, TRIAL_REPEAT, 0);
+	assert_int_equal(count_kind(SIDE_B, TRIAL_GUARD), 1 + 20);
+	for (uint32_t k = 0; k < 20; k++)
+		assert_int_equal(same_contents(trial(SIDE_B, TRIAL_GUARD, 2 + k), plain), k % 2);
+	assert_int_equal(count_kind(SIDE_A, TRIAL_GUARD), 1);
+	assert_int_equal(count_kind(SIDE_A, TRIAL_REPEAT), 3);
+	close_result(NULL);
+	/* The tenth launch is the guard trial's. A then is run as often as it may take. */
+	replay(&(struct fixture){.path = a_path, .measured = true},
+	       &(struct fixture){.path = b_path, .recorded = BODY_RARE, .no_data = true});
+	plain = trial(SIDE_B, TRIAL_REPEAT, 0);
+	assert_false(same_contents(trial(SIDE_B, TRIAL_GUARD, 0), plain));
+	assert_int_equal(count_kind(SIDE_B, TRIAL_GUARD), 1 + 20);
+	for (uint32_t k = 0; k < 20; k++)
+		odd[k % 2] += !same_contents(trial(SIDE_B, TRIAL_GUARD, 2 + k), plain);
+	assert_int_equal(odd[0], 0);
+	assert_int_equal(odd[1], 2);
+	assert_int_equal(count_kind(SIDE_A, TRIAL_GUARD), 1 + 100);
+	assert_int_equal(count_kind(SIDE_A, TRIAL_REPEAT), 100);
+}
+
+/* The same of poisoned outputs: what B reads there, and what it gives by chance. */
+static void poison_is_told_from_chance(void **state)
+{
+	replay(&(struct fixture){.path = a_path},
+	       &(struct fixture){.path = b_path, .recorded = BODY_READS, .no_data = true});
+	assert_int_equal(count_kind(SIDE_B, TRIAL_POISON), 2 + 20);
+	for (uint32_t k = 0; k < 20; k++)
+		assert_int_equal(same_contents(trial(SIDE_B, TRIAL_POISON, 2 + k),
+					       trial(SIDE_B, TRIAL_POISON, 0)),
+				 k % 2 == 0);
+}
+
 /* n = 1000 in blocks of 128: the whole blocks, which only B gets wrong, are not recorded. */
 static void boundary_launches_are_derived(void **state)
 {
@@ -259,6 +309,7 @@ int main(void)
 		T(a_against_a_is_equal),           T(perturbed_inputs_move_the_output),
 		T(scaled_inputs_scale_the_output), T(integers_stay_exact),
 		T(writes_past_the_end_are_seen),   T(reads_past_the_end_are_seen),
+		T(reads_are_told_from_chance),     T(poison_is_told_from_chance),
 		T(boundary_launches_are_derived),  T(derived_launches_stay_specialised),
 		T(in_place_kernels_run_in_a_row),  T(inputs_have_an_identity),
 	};

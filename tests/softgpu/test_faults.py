@@ -31,6 +31,7 @@ CASES = {
     "endless": (LOOP, {"KERNELAB_SOFTGPU_QUOTA": "100000"}, "LAUNCH_TIMEOUT", ["broken"]),
     "quiet": ("\ttrap;\n", {"KERNELAB_SOFTGPU_LOG": "quiet"}, "LAUNCH_FAILED", []),
     "blocking": ("\ttrap;\n", {"CUDA_LAUNCH_BLOCKING": "1"}, "LAUNCH_FAILED", ["broken"]),
+    "seeds": ("\tld.global.u32 %r2, [%rd1];\n", {"KERNELAB_SOFTGPU_SEED": "7+"}, "SUCCESS", []),
     "fine": ("\tld.global.u32 %r2, [%rd1];\n", {}, "SUCCESS", []),
 }
 BAD_SETTINGS = {
@@ -40,6 +41,7 @@ BAD_SETTINGS = {
     "KERNELAB_SOFTGPU_LOG": "loud",
     "KERNELAB_SOFTGPU_CONTRACT": "maybe",
     "KERNELAB_SOFTGPU_FAULT": "cuMemAlloc:1:2",
+    "KERNELAB_SOFTGPU_SEED": "7+1",
 }
 
 
