@@ -290,15 +290,18 @@ static bool add_tensors(struct measurement *m)
 
 	for (unsigned i = 0; i < 64; i++) {
 		uint64_t bit = 1ull << i, address, bytes;
+		const char *why;
 		int r = 0;
 
 		if (!(all & bit))
 			continue;
 		if (i >= m->f->kernel->param_count ||
-		    m->f->kernel->params[i].offset + sizeof(CUtensorMap) > m->f->params_size ||
-		    !tensor_maps_extent(m->f->params + m->f->kernel->params[i].offset, &address,
-					&bytes))
-			return fail(m, "the encoding of TMA descriptor %u was not seen", i);
+		    m->f->kernel->params[i].offset + sizeof(CUtensorMap) > m->f->params_size)
+			return fail(m, "parameter %u is used as a TMA descriptor, but is none", i);
+		why = tensor_maps_extent(m->f->params + m->f->kernel->params[i].offset, &address,
+					 &bytes);
+		if (why)
+			return fail(m, "TMA descriptor %u %s", i, why);
 		if (m->entry->tensor_reads & bit)
 			r = add_range(m, false, address, bytes);
 		if (!r && m->entry->tensor_writes & bit)

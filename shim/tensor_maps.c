@@ -134,26 +134,35 @@ bool tensor_maps_find(struct bundle_writer *w, const void *bytes, uint64_t *addr
 	return true;
 }
 
-bool tensor_maps_extent(const void *bytes, uint64_t *address, uint64_t *size)
+/* Interleaved: a row of slices of 16 or 32 bytes, strides[0] apart. */
+static const char *extent(const struct tensor_map *t, uint64_t *address, uint64_t *size)
 {
-	struct tensor_map *t;
-	uint32_t element;
-	bool found;
+	uint32_t element = element_bytes((CUtensorMapDataType)t->data_type);
+
+	if (t->interleave)
+		return "is of an interleaved tensor, whose extent is not computed";
+	if (!t->rank || !t->dims[0])
+		return "is of a tensor without dimensions";
+	*address = t->address;
+	*size = t->dims[0] * (element ? element : 1); /* packed: at most a byte */
+	for (uint32_t i = 1; i < t->rank; i++)
+		*size += (t->dims[i] - 1) * t->strides[i - 1];
+	return NULL;
+}
+
+const char *tensor_maps_extent(const void *bytes, uint64_t *address, uint64_t *size)
+{
+	const struct tensor_map *t;
+	const char *why;
 
 	pthread_mutex_lock(&recorder_table_lock);
 	t = map_get(&maps, key_of(bytes));
-	found = t && !memcmp(&t->bytes, bytes, sizeof(t->bytes)) && t->rank && t->dims[0];
-	if (found) {
-		*address = t->address;
-		element = element_bytes((CUtensorMapDataType)t->data_type);
-		*size = t->dims[0] * (element ? element : 1); /* packed: at most a byte */
-		if (t->interleave) /* a row of slices of 16 or 32 bytes: strides[0] apart */
-			found = false;
-		for (uint32_t i = 1; found && i < t->rank; i++)
-			*size += (t->dims[i] - 1) * t->strides[i - 1];
-	}
+	if (t && !memcmp(&t->bytes, bytes, sizeof(t->bytes)))
+		why = extent(t, address, size);
+	else
+		why = "was encoded where it was not seen";
 	pthread_mutex_unlock(&recorder_table_lock);
-	return found;
+	return why;
 }
 
 void tensor_maps_forget(void)

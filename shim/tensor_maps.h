@@ -38,10 +38,10 @@ void tensor_maps_encoded(const CUtensorMap *map, const struct tensor_map_argumen
 bool tensor_maps_find(struct bundle_writer *w, const void *bytes, uint64_t *address, int *r);
 
 /*
- * The bytes from the tensor's first to its last element, by the arguments of its encoding: false if
- * that was not seen. Takes table_lock.
+ * The bytes from the tensor's first to its last element, by the arguments of its encoding. NULL, or
+ * why they are not known (static), to be said of "TMA descriptor 3". Takes table_lock.
  */
-bool tensor_maps_extent(const void *bytes, uint64_t *address, uint64_t *size);
+const char *tensor_maps_extent(const void *bytes, uint64_t *address, uint64_t *size);
 
 void tensor_maps_forget(void);
 

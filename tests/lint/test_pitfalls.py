@@ -20,8 +20,8 @@ for line in open(f"{docs}/pitfalls.md", encoding="utf-8"):
     rows += 1
     names = re.split(r"[,;]\s*", re.sub(r"\([^)]*\)|:[^,;|]*", "", cells[-1]))
     # Behind a colon or in brackets stands what of the test is meant; commas there are no names.
-    known = [name for name in (n.strip() for n in names) if name in tests or f"{name}-0" in tests]
-    unknown = [n.strip() for n in names if re.fullmatch(r"[a-z]+(-[a-z]+)*", n.strip()) and n.strip() not in known]
+    known = [name for name in (n.strip() for n in names) if name in tests]
+    unknown = [n.strip() for n in names if re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", n.strip()) and n.strip() not in known]
     if not known or unknown:
         problems.append(f"row {cells[0] or cells[1]}: no test of the names {unknown or cells[-1]}")
 if rows < 27:
