@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Metrics of one output, tile by tile; equal tiles cost a memcmp and a look at what A holds. */
+/* Metrics of one output, tile by tile; equal tiles are passed over once. */
 #include "analyze/metrics.h"
 
 #include <math.h>
@@ -27,9 +27,9 @@ struct tile {
 	uint64_t index;
 	const struct metric_hull *hull; /* of the tile; NULL: A is deterministic */
 	struct block_side sides[BLOCKS];
-	bool differs[BLOCKS], any; /* in some bits */
-	double scale[BLOCKS];      /* local scale of A */
-	double spread[BLOCKS];     /* rms of the hull's width */
+	bool differs[BLOCKS];  /* in some bits */
+	double scale[BLOCKS];  /* local scale of A */
+	double spread[BLOCKS]; /* rms of the hull's width */
 	struct pair_sums sums;
 	uint64_t special; /* of those that differ: not finite on both sides */
 };
@@ -92,12 +92,10 @@ static void profile_tile(struct metrics *m, struct tile *t)
 {
 	uint32_t bytes = dtype_bytes(m->dtype);
 
-	t->any = false;
 	for (size_t k = 0; k * BLOCK_ELEMENTS < t->n; k++) {
 		size_t at = k * BLOCK_ELEMENTS * bytes, n = block_length(t, k);
 
-		t->differs[k] = t->a != t->b && memcmp(t->a + at, t->b + at, n * bytes) != 0;
-		t->any |= t->differs[k];
+		t->differs[k] = memcmp(t->a + at, t->b + at, n * bytes) != 0;
 		profile_block(m, t->a + at, n, &t->sides[k]);
 		m->nan_a += t->sides[k].nan;
 		m->inf_a += t->sides[k].inf;
@@ -308,16 +306,14 @@ static void block_add(struct metrics *m, struct tile *t, const struct allowance 
 	careful_elements(m, t, &c, w, block);
 }
 
-/* Both sides hold the same there. */
-static void block_equal(struct metrics *m, struct tile *t, size_t block)
+/* B holds what A does there. */
+static void side_equal(struct metrics *m, const struct block_side *s, size_t n)
 {
-	const struct block_side *s = &t->sides[block];
-
 	m->nan_b += s->nan;
 	m->inf_b += s->inf;
 	m->zero_b += s->zero;
 	m->zero_both += s->zero;
-	m->finite += block_length(t, block) - s->nan - s->inf;
+	m->finite += n - s->nan - s->inf;
 }
 
 static void float_tile(struct metrics *m, struct tile *t)
@@ -330,7 +326,7 @@ static void float_tile(struct metrics *m, struct tile *t)
 		if (t->differs[k])
 			block_add(m, t, &w, k);
 		else
-			block_equal(m, t, k);
+			side_equal(m, &t->sides[k], block_length(t, k));
 		a2 += t->sides[k].a2;
 	}
 	m->differing += lanes_count(t->sums.differing);
@@ -417,16 +413,19 @@ static void integer_tile(struct metrics *m, struct tile *t)
 	sum_add(&m->sum_a2, &m->sum_a2_lost, a2);
 }
 
-/* Both sides have the same bits: only what A holds is of interest. */
-static void equal_tile(struct metrics *m, struct tile *t)
+/* Most tiles, in one pass: the same bits on both sides. False, and nothing done: they differ. */
+static bool alike_tile(struct metrics *m, const struct tile *t)
 {
-	double a2 = 0;
+	struct block_side side;
 
-	for (size_t k = 0; k * BLOCK_ELEMENTS < t->n; k++) {
-		block_equal(m, t, k);
-		a2 += t->sides[k].a2;
-	}
-	sum_add(&m->sum_a2, &m->sum_a2_lost, a2);
+	if (!m->sweep->alike(m->dtype, t->a, t->b, t->n, &side))
+		return false;
+	m->nan_a += side.nan;
+	m->inf_a += side.inf;
+	m->zero_a += side.zero;
+	side_equal(m, &side, t->n);
+	sum_add(&m->sum_a2, &m->sum_a2_lost, side.a2);
+	return true;
 }
 
 static void tile_add(struct metrics *m, struct tile *t)
@@ -434,15 +433,15 @@ static void tile_add(struct metrics *m, struct tile *t)
 	uint64_t differing = m->differing;
 
 	profile_constant(m, t);
-	profile_tile(m, t);
 	if (t->hull)
 		m->varying += local_spreads(t);
-	if (!t->any)
-		equal_tile(m, t);
-	else if (dtype_is_float(m->dtype))
-		float_tile(m, t);
-	else
-		integer_tile(m, t);
+	if (!alike_tile(m, t)) {
+		profile_tile(m, t);
+		if (dtype_is_float(m->dtype))
+			float_tile(m, t);
+		else
+			integer_tile(m, t);
+	}
 	m->elements += t->n;
 	m->equal += t->n - (m->differing - differing);
 	if (!dtype_is_float(m->dtype))

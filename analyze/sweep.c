@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "analyze/alike.h"
 #include "analyze/loader.h"
 #include "analyze/thresholds.h"
 #include "analyze/vector.h"
@@ -256,5 +257,8 @@ static void sweep_load(enum dtype t, const void *raw, size_t n, double *value, i
 #define TEXT(x)    TEXT_OF(x)
 
 extern const struct sweep SWEEP;
-const struct sweep SWEEP = {
-	.name = TEXT(SWEEP), .load = sweep_load, .side = sweep_side, .pair = sweep_pair};
+const struct sweep SWEEP = {.name = TEXT(SWEEP),
+			    .load = sweep_load,
+			    .side = sweep_side,
+			    .alike = sweep_alike,
+			    .pair = sweep_pair};

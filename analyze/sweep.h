@@ -59,6 +59,13 @@ struct sweep {
 	/* a2 and zero of n <= BLOCK_ELEMENTS elements; false, and *out worthless, if one is not
 	 * finite. */
 	bool (*side)(enum dtype t, const unsigned char *a, size_t n, struct block_side *out);
+	/*
+	 * What any number n >= 1 of elements at a hold, NaN and infinities too, summed up in an
+	 * order of its own; false, and *out worthless, if b (may be a: not compared) holds other
+	 * bits.
+	 */
+	bool (*alike)(enum dtype t, const unsigned char *a, const unsigned char *b, size_t n,
+		      struct block_side *out);
 	/* A pair of blocks of n <= BLOCK_ELEMENTS elements of a float type; adds to *total. */
 	enum pair_look (*pair)(enum dtype t, const unsigned char *a, const unsigned char *b,
 			       size_t n, const struct allowance *w, double scale,

@@ -325,6 +325,77 @@ static void test_levels_agree(void **state)
 					check_levels((enum dtype)t, sizes[i], rates[r]);
 }
 
+/* Equal data: every level proves it, counts as the naive way does, and sums to the same bits. */
+static void check_alike(enum dtype t, size_t n, unsigned rate)
+{
+	uint32_t bytes = dtype_bytes(t);
+	size_t size = n * bytes, shift = random_bits() % 64, bit = random_bits() % (8 * size);
+	_cleanup_free_ unsigned char *x = malloc(size + 64), *y = malloc(size + 64);
+	unsigned char *a = x + shift, *b = y + 63 - shift;
+	struct block_side first;
+	struct naive r = {0};
+
+	assert_true(x && y);
+	fill_edges(t, a, b, n, rate);
+	memcpy(b, a, size);
+	naive_add(&r, t, a, b, n);
+	for (size_t i = 0; sweep_level(i); i++) {
+		const struct sweep *level = sweep_level(i);
+		struct block_side side = {0};
+
+		assert_true(level->alike(t, a, b, n, &side));
+		assert_int_equal(side.zero, r.zero_a);
+		assert_int_equal(side.nan, r.nan_a);
+		assert_int_equal(side.inf, r.inf_a);
+		if (t != DTYPE_F64 || !rate) /* squares overflow */
+			assert_close(side.a2, r.sum_a2);
+		if (!i)
+			first = side;
+		assert_memory_equal(&side, &first, sizeof(side));
+		assert_true(level->alike(t, a, a, n, &side));
+		assert_memory_equal(&side, &first, sizeof(side));
+		b[bit / 8] ^= (unsigned char)(1u << bit % 8);
+		assert_false(level->alike(t, a, b, n, &side));
+		b[bit / 8] ^= (unsigned char)(1u << bit % 8);
+	}
+}
+
+static void test_alike(void **state)
+{
+	static const size_t sizes[] = {1, 7, 8, 9, 63, 64, 65, 511, 512, 513, 4096, 4097, 6144};
+	static const unsigned rates[] = {0, 1, 7, 500};
+
+	for (int t = DTYPE_UNKNOWN; t < DTYPE_COUNT; t++)
+		for (size_t i = 0; i < ARRAY_LENGTH(sizes); i++)
+			for (size_t r = 0; r < ARRAY_LENGTH(rates); r++)
+				if (dtype_is_float((enum dtype)t) || !rates[r])
+					check_alike((enum dtype)t, sizes[i], rates[r]);
+}
+
+/* Of an equal output no more than of one that differs is left out: NaN, infinities, zeros, size. */
+static void test_equal_output(void **state)
+{
+	float a[10000], b[10000];
+	struct metrics m;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(a); i++)
+		a[i] = i % 10 ? (float)(i % 7) : -INFINITY;
+	a[5000] = NAN;
+	memcpy(b, a, sizeof(b));
+	metrics_begin(&m, DTYPE_F32);
+	metrics_add(&m, a, b, ARRAY_LENGTH(a), 0, NULL);
+	assert_int_equal(m.equal, 10000);
+	assert_int_equal(m.differing, 0);
+	assert_int_equal(m.nan_a, 1);
+	assert_int_equal(m.nan_b, 1);
+	assert_int_equal(m.inf_a, 999); /* one of them is NaN */
+	assert_int_equal(m.inf_b, 999);
+	assert_int_equal(m.finite, 9000);
+	assert_int_equal(m.zero_both, m.zero_a);
+	assert_true(metrics_rms_a(&m) > 3.60 && metrics_rms_a(&m) < 3.61); /* √13 */
+	assert_false(m.constant);
+}
+
 /* Runs metrics on float arrays and judges them. */
 static int judge_floats(const float *a, const float *b, size_t n, struct metrics *m,
 			struct outcome *o)
@@ -598,6 +669,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random_data),
 		cmocka_unit_test(test_levels_agree),
+		cmocka_unit_test(test_alike),
+		cmocka_unit_test(test_equal_output),
 		cmocka_unit_test(test_first_and_top),
 		cmocka_unit_test(test_top_prefers_early),
 		cmocka_unit_test(test_reordered_sums_are_small),
