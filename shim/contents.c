@@ -316,7 +316,11 @@ static bool make_room(struct contents *c, uint32_t bytes)
 static CUresult copy(struct contents *c, const struct record_region *region, uint64_t address,
 		     char *to, size_t bytes)
 {
-	if (region->memory == MEMORY_HOST) {
+	if (c->source) {
+		address = c->source->find(c->source->data, address, bytes);
+		if (!address)
+			return CUDA_ERROR_NOT_FOUND;
+	} else if (region->memory == MEMORY_HOST) {
 		memcpy(to, (const void *)(uintptr_t)address, bytes);
 		return CUDA_SUCCESS;
 	}

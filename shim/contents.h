@@ -29,7 +29,10 @@ struct contents {
 	CUstream stream;
 	double room_s; /* longest wait for room in the ring */
 	double copy_s; /* longest time until a copy is done */
-	bool known;    /* hashes of what is stored are entered in shim/known.h */
+	/* Where to read instead of at the addresses themselves, or NULL. While copies are issued.
+	 */
+	const struct copies_source *source;
+	bool known; /* hashes of what is stored are entered in shim/known.h */
 
 	struct contents_region *items;
 	size_t count;      /* one a region */

@@ -10,12 +10,9 @@
 #include "lib/pairs.h"
 #include "shim/hooks.h"
 
-#define ALIGNMENT     512u
-#define STAGING_BYTES (8u << 20) /* a whole number of chunks */
-#define EDGES_MAX     4096u
-#define RUNS_MAX      64u /* of a region and side; more are copied as one, with what lies between */
-
-_Static_assert(STAGING_BYTES % CHUNK_BYTES == 0, "pieces are whole chunks");
+#define ALIGNMENT 512u
+#define EDGES_MAX 4096u
+#define RUNS_MAX  64u /* of a region and side; more are copied as one, with what lies between */
 
 void graph_copies_free(struct graph_copies *c)
 {
@@ -108,8 +105,7 @@ static void drop_region(struct graph_copies *c, uint32_t region)
 	c->count = kept;
 }
 
-static int plan_all(struct graph_copies *c, struct regions *regions, uint64_t max_bytes,
-		    bool *partial)
+static int plan_all(struct graph_copies *c, struct regions *regions, uint64_t max_bytes)
 {
 	for (int after = 0; after < 2; after++) {
 		for (size_t i = 0; i < regions->count; i++) {
@@ -126,16 +122,14 @@ static int plan_all(struct graph_copies *c, struct regions *regions, uint64_t ma
 			region->note = text_format(
 				"no contents: larger than KERNELAB_MAX_REGION, %llu bytes",
 				(unsigned long long)max_bytes);
-			*partial = true;
 		}
 	}
 	return 0;
 }
 
-int graph_copies_plan(struct graph_copies *c, struct regions *regions, uint64_t max_bytes,
-		      bool *partial)
+int graph_copies_plan(struct graph_copies *c, struct regions *regions, uint64_t max_bytes)
 {
-	int r = plan_all(c, regions, max_bytes, partial);
+	int r = plan_all(c, regions, max_bytes);
 
 	for (size_t i = 0; r >= 0 && i < c->count; i++) {
 		uint64_t start;
@@ -266,13 +260,13 @@ void graph_copies_drop_untouched(struct graph_copies *c, struct regions *regions
 }
 
 CUdeviceptr graph_copies_find(const struct graph_copies *c, const struct regions *regions,
-			      CUdeviceptr buffer, uint64_t address, uint64_t bytes)
+			      CUdeviceptr buffer, bool after, uint64_t address, uint64_t bytes)
 {
 	for (size_t i = 0; i < c->count; i++) {
 		const struct graph_copy *x = &c->items[i];
 		uint64_t start, size = copy_bytes(x, &regions->items[x->region], &start);
 
-		if (!x->after && address >= start && address - start < size &&
+		if (x->after == after && address >= start && address - start < size &&
 		    bytes <= size - (address - start))
 			return buffer + x->at + (address - start);
 	}
@@ -301,109 +295,4 @@ bool graph_copies_cover(const struct graph_copies *c, const struct regions *regi
 					return false;
 	}
 	return true;
-}
-
-/* ---- reading ---- */
-
-struct reading {
-	struct bundle_writer *w;
-	struct regions *regions;
-	CUdeviceptr buffer;
-	CUstream stream;
-	char *staging;
-	struct record_change *changes;
-	size_t count, capacity;
-};
-
-static int put_chunk(struct reading *d, const struct graph_copy *x, uint64_t index,
-		     const char *data, uint32_t bytes)
-{
-	struct hash128 *key = &d->regions->items[x->region].chunks.items[index];
-	struct record_change change = {.region = x->region, .chunk = index};
-	int r;
-
-	if (!x->after)
-		return bundle_put_chunk(d->w, data, bytes, key);
-	if (hash_equal(hash_bytes(data, bytes), *key))
-		return 0;
-	r = bundle_put_chunk(d->w, data, bytes, &change.key);
-	if (r >= 0)
-		r = array_reserve(&d->changes, d->count, &d->capacity, sizeof(*d->changes));
-	if (r >= 0)
-		d->changes[d->count++] = change;
-	return r;
-}
-
-static int read_copy(struct reading *d, const struct graph_copy *x, CUresult *result)
-{
-	const struct record_region *region = &d->regions->items[x->region];
-	uint64_t start, index = x->first;
-	int r = 0;
-
-	copy_bytes(x, region, &start);
-	while (r >= 0 && index < x->end) {
-		uint64_t first = index, from, address;
-		uint32_t bytes, fetched = 0;
-
-		if (!wanted(d->regions, region, index, x->after)) {
-			index++;
-			continue;
-		}
-		chunk_range(region->base, region->size, first, &from, &bytes);
-		while (index < x->end && fetched + CHUNK_BYTES <= STAGING_BYTES &&
-		       wanted(d->regions, region, index, x->after)) {
-			chunk_range(region->base, region->size, index++, &address, &bytes);
-			fetched += bytes;
-		}
-		*result = real.cuMemcpyDtoHAsync_v2(d->staging, d->buffer + x->at + (from - start),
-						    fetched, d->stream);
-		if (*result == CUDA_SUCCESS)
-			*result = real.cuStreamSynchronize(d->stream);
-		if (*result != CUDA_SUCCESS)
-			return 0;
-		for (uint64_t i = first; r >= 0 && i < index; i++) {
-			chunk_range(region->base, region->size, i, &address, &bytes);
-			r = put_chunk(d, x, i, d->staging + (address - from), bytes);
-		}
-	}
-	return r;
-}
-
-/* Keys of a region; those of chunks that are not copied stay zero. */
-static int make_keys(struct record_region *region)
-{
-	uint64_t n = chunk_count(region->base, region->size);
-
-	region->chunks.items = calloc(n + 1, sizeof(*region->chunks.items));
-	region->chunks.count = region->chunks.items ? n : 0;
-	return region->chunks.items ? 0 : -ENOMEM;
-}
-
-static void drop_keys(struct regions *regions)
-{
-	for (size_t i = 0; i < regions->count; i++) {
-		free(regions->items[i].chunks.items);
-		regions->items[i].chunks = (struct hashes){0};
-	}
-}
-
-int graph_copies_store(const struct graph_copies *c, struct regions *regions,
-		       struct bundle_writer *w, CUdeviceptr buffer, CUstream stream,
-		       struct record_change **changes, size_t *count, CUresult *result)
-{
-	_cleanup_free_ char *staging = malloc(STAGING_BYTES);
-	struct reading d = {
-		.w = w, .regions = regions, .buffer = buffer, .stream = stream, .staging = staging};
-	int r = staging ? 0 : -ENOMEM;
-
-	*result = CUDA_SUCCESS;
-	for (size_t i = 0; r >= 0 && i < regions->count; i++)
-		r = regions->items[i].note ? 0 : make_keys(&regions->items[i]);
-	for (size_t i = 0; r >= 0 && *result == CUDA_SUCCESS && i < c->count; i++)
-		r = read_copy(&d, &c->items[i], result);
-	if (*result != CUDA_SUCCESS)
-		drop_keys(regions);
-	*changes = d.changes;
-	*count = *result == CUDA_SUCCESS ? d.count : 0;
-	return r;
 }

@@ -22,10 +22,9 @@ struct graph_copies {
 /*
  * Plans the copies: of measured regions the chunks that the launch touches before it, those that it
  * writes behind it, else whole regions both times. A region of which more than max_bytes would be
- * copied gets a note instead: *partial. 0 or -ENOMEM.
+ * copied gets a note instead. 0 or -ENOMEM.
  */
-int graph_copies_plan(struct graph_copies *copies, struct regions *regions, uint64_t max_bytes,
-		      bool *partial);
+int graph_copies_plan(struct graph_copies *copies, struct regions *regions, uint64_t max_bytes);
 void graph_copies_free(struct graph_copies *copies);
 
 /*
@@ -39,9 +38,12 @@ CUresult graph_copies_add(const struct graph_copies *copies, const struct region
 /* Drops regions that no parameter leads to and that, as measured by now, are not touched. */
 void graph_copies_drop_untouched(struct graph_copies *copies, struct regions *regions);
 
-/* Where in the buffer the copy of [address, address + bytes) before the kernel is; 0: nowhere. */
+/*
+ * Where in the buffer the copy of [address, address + bytes) before the kernel, or behind it, is;
+ * 0: nowhere in one piece.
+ */
 CUdeviceptr graph_copies_find(const struct graph_copies *copies, const struct regions *regions,
-			      CUdeviceptr buffer, uint64_t address, uint64_t bytes);
+			      CUdeviceptr buffer, bool after, uint64_t address, uint64_t bytes);
 
 /* Whether the copies hold all that the measured regions, by now, say is touched. */
 bool graph_copies_cover(const struct graph_copies *copies, const struct regions *regions);
@@ -52,15 +54,5 @@ CUresult graph_add_copy(CUgraph graph, CUgraphNode *node, uint64_t to, uint64_t 
 
 /* Puts `node` behind all that the kernel needs, and before the kernel. */
 CUresult graph_put_before(CUgraph graph, CUgraphNode node, CUgraphNode kernel);
-
-/*
- * Reads the copies, on that idle stream, into the bundle (of regions that were measured since only
- * what is touched): fills the regions' chunks, and lists what differs behind the kernel
- * (malloc'ed). After an error of the driver, in *result, the region has no chunks. 0 or -errno of
- * the writer.
- */
-int graph_copies_store(const struct graph_copies *copies, struct regions *regions,
-		       struct bundle_writer *w, CUdeviceptr buffer, CUstream stream,
-		       struct record_change **changes, size_t *count, CUresult *result);
 
 #endif

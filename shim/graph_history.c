@@ -72,7 +72,7 @@ static int remember_found(struct graph_history *h, uint64_t base)
 
 /* The memory that the launch reached beyond its regions. Adds to `regions`, in no order. */
 static int follow(struct graph_history *h, struct regions *regions, uint64_t outside,
-		  const struct pointers_source *source, CUstream stream)
+		  const struct copies_source *source, CUstream stream)
 {
 	size_t known = regions->count;
 	const char *limited;
@@ -108,7 +108,7 @@ static int remember_extents(struct graph_history *h, const struct regions *regio
 }
 
 int graph_history_learn(struct graph_history **out, struct regions *regions, uint64_t outside,
-			const struct pointers_source *source, CUstream stream)
+			const struct copies_source *source, CUstream stream)
 {
 	struct graph_history *h = *out ? *out : calloc(1, sizeof(*h));
 	int r = 0;

@@ -27,7 +27,7 @@ bool graph_history_extents(const struct graph_history *h, struct regions *region
  * idle. 0 or -ENOMEM.
  */
 int graph_history_learn(struct graph_history **h, struct regions *regions, uint64_t outside,
-			const struct pointers_source *source, CUstream stream);
+			const struct copies_source *source, CUstream stream);
 
 /* NULL is allowed. */
 void graph_history_free(struct graph_history *h);

@@ -9,11 +9,14 @@
 #include <string.h>
 
 #include "lib/base.h"
+#include "shim/clock.h"
 #include "shim/extents.h"
 #include "shim/graph_copies.h"
 #include "shim/hooks.h"
+#include "shim/launch_regions.h"
 #include "shim/recorder.h"
 #include "shim/regions.h"
+#include "shim/ring.h"
 
 /* Device memory for copies, of the whole process; it is kept, since freeing may wait for all. */
 #define BUFFERS_BYTES ((uint64_t)1 << 30)
@@ -24,7 +27,9 @@ static pthread_mutex_t recording_lock = PTHREAD_MUTEX_INITIALIZER;
 static CUdeviceptr buffer;
 static uint64_t buffer_bytes, buffers_bytes;
 static CUcontext buffer_context;
-static bool stuck; /* a recording launch did not end: its buffer is in use for good */
+static CUevent buffer_event; /* behind the last copy out of it; NULL: none could be had */
+static bool buffer_reading;  /* until that event has come */
+static bool stuck;           /* a recording launch did not end: its buffer is in use for good */
 
 /* One kernel of a recording launch. */
 struct piece {
@@ -37,7 +42,6 @@ struct piece {
 	uint64_t offset;             /* in the buffer */
 	bool placed;                 /* its copies are in the graph */
 	bool postponed;              /* to be recorded by a later launch */
-	bool partial;                /* a region is not copied */
 	char note[200];              /* why there are no contents */
 };
 
@@ -72,8 +76,7 @@ static void plan_probe(struct piece *pieces, size_t index, CUstream stream, bool
 
 static int plan_copies(struct piece *p)
 {
-	int r = graph_copies_plan(&p->copies, &p->regions, recorder_settings()->max_region_bytes,
-				  &p->partial);
+	int r = graph_copies_plan(&p->copies, &p->regions, recorder_settings()->max_region_bytes);
 
 	if (p->guessed) {
 		regions_forget_extents(&p->regions);
@@ -110,7 +113,7 @@ static int plan_regions(struct bundle_writer *w, struct piece *p, CUcontext curr
 			 "a graph kernel of another context than the current one");
 		return 0;
 	}
-	r = record_launch_regions(&p->regions, w, f);
+	r = launch_regions_find(&p->regions, w, f);
 	if (r >= 0 && p->kernel->history)
 		r = graph_history_regions(p->kernel->history, &p->regions);
 	if (r >= 0 && idle)
@@ -163,6 +166,8 @@ static bool get_buffer(uint64_t need, CUcontext current)
 	if (!bytes || real.cuMemAlloc_v2(&fresh, bytes) != CUDA_SUCCESS)
 		return buffer && buffer_context == current;
 	buffer = fresh;
+	if (real.cuEventCreate(&buffer_event, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS)
+		buffer_event = NULL;
 	buffer_bytes = bytes;
 	buffers_bytes += bytes;
 	buffer_context = current;
@@ -256,46 +261,30 @@ static CUresult build(const struct exec_graph *g, struct piece *pieces, size_t c
 
 /* ---- writing what was copied ---- */
 
-static int put_contents(struct bundle_writer *w, struct piece *p, CUstream stream,
-			struct record_after *after)
-{
-	CUresult result;
-	char text[120];
-	int r = graph_copies_store(&p->copies, &p->regions, w, buffer + p->offset, stream,
-				   &after->changes.items, &after->changes.count, &result);
-
-	if (result != CUDA_SUCCESS)
-		snprintf(p->note, sizeof(p->note), "no contents: reading the copies gave %s",
-			 driver_error_text(&real, result, text, sizeof(text)));
-	else if (p->partial)
-		snprintf(p->note, sizeof(p->note),
-			 "contents of a region are missing: see its note");
-	return r;
-}
-
-/* LAUNCH and AFTER of one kernel. copies: they are there to be read. */
-static int put_piece(struct bundle_writer *w, struct piece *p, CUstream stream, bool copies,
-		     CUresult result, CUresult sync)
-{
-	struct record_after after = {
-		.seq = p->kernel->facts.seq, .result = result, .sync_result = sync};
-	int r = copies ? put_contents(w, p, stream, &after) : 0;
-
-	if (r >= 0)
-		r = record_launch_put(w, &p->kernel->facts, &p->regions,
-				      *p->note ? LAUNCH_CONTENTS_MISSING : 0,
-				      *p->note ? p->note : NULL);
-	if (r >= 0)
-		r = bundle_put_after(w, &after);
-	free(after.changes.items);
-	return r;
-}
-
-static CUdeviceptr find_copy(const void *data, uint64_t address, uint64_t bytes)
+static CUdeviceptr find_before(const void *data, uint64_t address, uint64_t bytes)
 {
 	const struct piece *p = data;
 
-	return graph_copies_find(&p->copies, &p->regions, buffer + p->offset, address, bytes);
+	return graph_copies_find(&p->copies, &p->regions, buffer + p->offset, false, address,
+				 bytes);
+}
+
+static CUdeviceptr find_after(const void *data, uint64_t address, uint64_t bytes)
+{
+	const struct piece *p = data;
+
+	return graph_copies_find(&p->copies, &p->regions, buffer + p->offset, true, address, bytes);
+}
+
+/* LAUNCH and AFTER of one kernel. copies: they are there, or will be when the stream gets there. */
+static void put_piece(struct piece *p, CUstream stream, bool copies, CUresult result, CUresult sync)
+{
+	const struct copies_source sources[] = {{find_before, p}, {find_after, p}};
+
+	if (!copies && !*p->note)
+		snprintf(p->note, sizeof(p->note), "no contents: nothing was copied");
+	record_launch_copied(&p->kernel->facts, &p->regions, sources, stream, result, sync,
+			     *p->note ? p->note : NULL);
 }
 
 /*
@@ -304,7 +293,7 @@ static CUdeviceptr find_copy(const void *data, uint64_t address, uint64_t bytes)
  */
 static int end_probe(struct piece *p, CUstream stream, bool ran)
 {
-	const struct pointers_source copies = {find_copy, p};
+	const struct copies_source copies = {find_before, p};
 	uint64_t outside = extents_probe_end(p->probe, ran);
 	bool whole =
 		!p->guessed || (p->regions.measured && graph_copies_cover(&p->copies, &p->regions));
@@ -328,7 +317,7 @@ static int end_probe(struct piece *p, CUstream stream, bool ran)
 	return r;
 }
 
-/* Writes and settles them all. copies: the recording launch has ended, its copies can be read. */
+/* Hands on or settles them all. copies: the recording launch is in the stream. */
 static void finish(struct bundle_writer *w, struct piece *pieces, size_t count, CUstream stream,
 		   bool copies, CUresult result, CUresult sync)
 {
@@ -336,22 +325,70 @@ static void finish(struct bundle_writer *w, struct piece *pieces, size_t count, 
 
 	for (size_t i = 0; i < count; i++) {
 		struct piece *p = &pieces[i];
-		bool write;
 
 		if (p->probe && r >= 0)
 			r = end_probe(p, stream, copies && p->placed);
-		write = w && r >= 0 && !p->postponed;
-
-		if (write)
-			r = put_piece(w, p, stream, copies && p->placed, result, sync);
-		launches_settle(&p->kernel->facts, p->postponed      ? LAUNCH_POSTPONED
-						   : !write || r < 0 ? LAUNCH_SKIPPED
-						   : *p->note        ? LAUNCH_FAILED
-								     : LAUNCH_RECORDED);
+		if (w && r >= 0 && !p->postponed)
+			put_piece(p, stream, copies && p->placed, result, sync);
+		else
+			launches_settle(&p->kernel->facts,
+					p->postponed ? LAUNCH_POSTPONED : LAUNCH_SKIPPED);
 		graph_copies_free(&p->copies);
 		regions_free(&p->regions);
 	}
-	recorder_put(r, "writing the launches of a graph");
+	recorder_put(r, "measuring the launches of a graph");
+}
+
+/* ---- the buffer between two launches ---- */
+
+/*
+ * Behind the copies out of the buffer: the next recording launch may be of another stream. Without
+ * an event the stream is waited for.
+ */
+static void leave_buffer(CUstream stream)
+{
+	CUresult result;
+
+	buffer_reading = true;
+	if (buffer_event && real.cuEventRecord(buffer_event, stream) == CUDA_SUCCESS)
+		return;
+	buffer_reading = false;
+	stuck = !stream_wait(stream, recorder_settings()->wait_after_s, &result) &&
+		result == CUDA_ERROR_NOT_READY;
+}
+
+/* Whether all copies out of it have been made; waits for them at most `seconds`. */
+static bool buffer_left(double seconds)
+{
+	double end = clock_seconds() + seconds;
+	CUresult result = CUDA_SUCCESS;
+
+	while (buffer_reading &&
+	       (result = real.cuEventQuery(buffer_event)) == CUDA_ERROR_NOT_READY &&
+	       clock_seconds() < end)
+		clock_sleep(100e-6);
+	if (result == CUDA_ERROR_NOT_READY)
+		return false;
+	buffer_reading = false;
+	if (result != CUDA_SUCCESS) { /* its context is gone, and the buffer with it */
+		buffer = 0;
+		buffer_event = NULL;
+		buffers_bytes -= buffer_bytes;
+		buffer_bytes = 0;
+	}
+	return true;
+}
+
+/* Whether copies out of the buffer are made while the program goes on: there is pinned memory. */
+static bool asynchronous(void)
+{
+	const char *why;
+	struct ring *ring = ring_here(&why);
+	struct slot *slot = ring ? ring_take(ring, 0) : NULL;
+
+	if (slot)
+		ring_put_back(slot);
+	return ring && ring_has_memory(ring) && ring_pinned(ring);
 }
 
 /* ---- one launch ---- */
@@ -397,6 +434,11 @@ static bool prepare(struct bundle_writer *w, const struct exec_graph *g, struct 
 		note_all(pieces, count, "no contents: an earlier recording launch did not end");
 		return false;
 	}
+	if (!buffer_left(recorder_settings()->wait_before_s)) {
+		for (size_t i = 0; i < count; i++)
+			pieces[i].postponed = true;
+		return false;
+	}
 	real.cuCtxGetCurrent(&current);
 	r = plan(w, pieces, count, stream, idle, probing);
 	if (!recorder_put(r, "planning the copies of a graph"))
@@ -424,6 +466,7 @@ static CUresult record(struct bundle_writer *w, struct exec_graph *g, struct pie
 	bool probing = false;
 	CUresult result = CUDA_SUCCESS, sync = CUDA_SUCCESS;
 	bool copies = prepare(w, g, pieces, count, own, &recording, &probing);
+	bool wait = probing || !asynchronous();
 
 	if (copies)
 		result = go(recording, stream);
@@ -435,7 +478,7 @@ static CUresult record(struct bundle_writer *w, struct exec_graph *g, struct pie
 	}
 	if (!copies) {
 		result = go(exec, stream);
-	} else if (!stream_wait(own, recorder_settings()->wait_after_s, &sync)) {
+	} else if (wait && !stream_wait(own, recorder_settings()->wait_after_s, &sync)) {
 		note_all(pieces, count,
 			 "no contents: the launch of its graph did not end in time "
 			 "(KERNELAB_WAIT_AFTER)");
@@ -443,8 +486,11 @@ static CUresult record(struct bundle_writer *w, struct exec_graph *g, struct pie
 		copies = false;
 	}
 	finish(w, pieces, count, own, copies, result, sync);
+	if (copies)
+		leave_buffer(own);
 	if (probing)
 		extents_probes_end();
+	/* One that still runs is freed by the driver when it ends. */
 	if (recording && !stuck)
 		real.cuGraphExecDestroy(recording);
 	return result;
@@ -502,5 +548,6 @@ void graph_record_forget(void)
 	buffer = 0;
 	buffer_bytes = buffers_bytes = 0;
 	buffer_context = NULL;
-	stuck = false;
+	buffer_event = NULL;
+	buffer_reading = stuck = false;
 }

@@ -18,7 +18,7 @@ struct look {
 	unsigned char *staging; /* STAGING bytes */
 	uint64_t left;          /* bytes that may still be looked at */
 	const char *limited;
-	const struct pointers_source *source;
+	const struct copies_source *source;
 	size_t known; /* regions that were there before */
 	size_t hit;   /* region of the last pointer */
 };
@@ -101,7 +101,7 @@ static void look_at_region(struct look *l, size_t index)
 			return;
 }
 
-bool pointers_follow(struct regions *regions, CUstream stream, const struct pointers_source *source,
+bool pointers_follow(struct regions *regions, CUstream stream, const struct copies_source *source,
 		     const char **limited)
 {
 	_cleanup_free_ unsigned char *staging = malloc(STAGING);

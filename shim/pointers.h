@@ -9,13 +9,6 @@
 #define POINTERS_BYTES_MAX   (16u << 20)
 #define POINTERS_REGIONS_MAX 4096u
 
-/* Where a copy of memory is that was made when the launch read it. */
-struct pointers_source {
-	/* A device address of the copy of [address, address + bytes), 0: there is none. */
-	CUdeviceptr (*find)(const void *data, uint64_t address, uint64_t bytes);
-	const void *data;
-};
-
 /*
  * Looks at each aligned 8-byte word that the launch reads (of a measured launch; else of all
  * regions of at most 1 MiB), in the contents of now or in copies (source, or NULL), and adds the
@@ -23,7 +16,7 @@ struct pointers_source {
  * more regions than before, to be merged. *limited: something was not looked at, static text or
  * NULL.
  */
-bool pointers_follow(struct regions *regions, CUstream stream, const struct pointers_source *source,
+bool pointers_follow(struct regions *regions, CUstream stream, const struct copies_source *source,
 		     const char **limited);
 
 #endif

@@ -20,11 +20,11 @@
 #include "shim/globals.h"
 #include "shim/guard.h"
 #include "shim/hooks.h"
+#include "shim/launch_regions.h"
 #include "shim/pending.h"
 #include "shim/recorder.h"
 #include "shim/regions.h"
 #include "shim/ring.h"
-#include "shim/tensor_maps.h"
 
 #define TEST_BYTES_MAX 4096 /* of the name of a test; a longer one ends in "..." */
 
@@ -55,6 +55,7 @@ struct recording {
 	struct ring *ring;
 	struct contents before, later;
 	bool contents; /* to be compared afterwards */
+	bool of_graph; /* what is read are copies that the graph made */
 	uint32_t flags;
 	char note[240];
 	CUresult result, sync_result; /* of AFTER */
@@ -87,58 +88,6 @@ static CUstreamCaptureMode relax(void)
 static void restore(CUstreamCaptureMode mode)
 {
 	real.cuThreadExchangeStreamCaptureMode(&mode);
-}
-
-/* ---- regions of the parameters ---- */
-
-static int add_descriptors(struct regions *regions, struct bundle_writer *w,
-			   const struct launch_facts *f, const struct record_param *p)
-{
-	int r = 0, written = 0;
-
-	/* By value in a parameter or inside a struct; CUtensorMap is 64-byte aligned. */
-	for (uint64_t at = p->offset + (-p->offset & 63u);
-	     r >= 0 && at + sizeof(CUtensorMap) <= (uint64_t)p->offset + p->size; at += 64) {
-		uint64_t address;
-
-		if (!tensor_maps_find(w, f->params + at, &address, &written))
-			continue;
-		r = written < 0 ? written : regions_add(regions, address, at);
-	}
-	return r;
-}
-
-int record_launch_regions(struct regions *regions, struct bundle_writer *w,
-			  const struct launch_facts *f)
-{
-	struct record_param whole = {.size = (uint32_t)f->params_size};
-	const struct record_param *params = f->kernel->params;
-	size_t count = f->kernel->param_count;
-	int r = 0;
-
-	if (!f->kernel->layout_known) { /* an `extra` buffer is taken as one piece */
-		params = &whole;
-		count = 1;
-	}
-	r = globals_add(regions, f);
-	for (size_t i = 0; i < count && r >= 0; i++) {
-		uint64_t end = (uint64_t)params[i].offset + params[i].size;
-
-		if (end > f->params_size)
-			continue;
-		for (uint64_t at = (params[i].offset + 7u) & ~7ull; r >= 0 && at + 8 <= end;
-		     at += 8) {
-			uint64_t word;
-
-			memcpy(&word, f->params + at, sizeof(word));
-			r = regions_add(regions, word, at);
-		}
-		if (r >= 0)
-			r = add_descriptors(regions, w, f, &params[i]);
-	}
-	if (r >= 0)
-		regions_merge(regions);
-	return r;
 }
 
 /* ---- LAUNCH ---- */
@@ -258,18 +207,6 @@ static int put_launch(struct bundle_writer *w, const struct launch_facts *f,
 	return r;
 }
 
-int record_launch_put(struct bundle_writer *w, const struct launch_facts *f,
-		      const struct regions *regions, uint32_t flags, const char *note)
-{
-	struct launch_place place;
-	int r = look_around(w, f, &place);
-
-	if (r >= 0)
-		r = put_launch(w, f, &place, regions, flags, note);
-	free(place.test);
-	return r;
-}
-
 static enum launch_outcome outcome_of(uint32_t flags)
 {
 	if (flags & LAUNCH_CONTENTS_MISSING)
@@ -320,23 +257,28 @@ static void recording_leave(struct recording *rec)
 	free(rec);
 }
 
-/* Records of one stream of one context stay in order. */
+/*
+ * Records of one stream of one context stay in order. But one in stream capture waits for nothing:
+ * that its class still needs a launch with contents must be known before its graph is launched.
+ */
 static void recording_join(struct recording *rec, struct pending *p)
 {
 	atomic_fetch_add(&rec->users, 1);
 	p->order = (uintptr_t)rec->stream ^ (uint64_t)(uintptr_t)rec->place.context << 1;
+	if (rec->flags & LAUNCH_IN_CAPTURE)
+		p->order = (uintptr_t)rec;
 	pending_add(p);
 }
 
 /* ---- LAUNCH: contents before ---- */
 
 /* Copies that did not arrive. Calls no driver: this may be a worker, or the end of the process. */
-static char *lost_note(int result)
+static char *lost_note(const struct recording *rec, int result)
 {
 	if (result == CUDA_ERROR_NOT_READY)
-		return text_format("no contents: the copy did not end within %g seconds "
-				   "(KERNELAB_WAIT_BEFORE)",
-				   recorder_settings()->wait_before_s);
+		return text_format("no contents: the copy did not end within %g seconds (%s)",
+				   rec->before.copy_s,
+				   rec->of_graph ? "KERNELAB_WAIT_AFTER" : "KERNELAB_WAIT_BEFORE");
 	if (result == CUDA_ERROR_DEINITIALIZED)
 		return strdup("no contents: the program ended before the copy did");
 	return text_format("no contents: its context was lost (error %d) before the copy ended",
@@ -352,7 +294,7 @@ static bool take_keys(struct recording *rec)
 		struct contents_region *g = &rec->before.items[i];
 		struct record_region *region = &rec->regions.items[i];
 		int lost = atomic_load(&g->lost);
-		char *why = g->note ? steal_pointer(g->note) : lost ? lost_note(lost) : NULL;
+		char *why = g->note ? steal_pointer(g->note) : lost ? lost_note(rec, lost) : NULL;
 
 		if (why) {
 			free((char *)region->note);
@@ -460,7 +402,7 @@ static int snapshot(struct bundle_writer *w, struct recording *rec)
 	CUresult result;
 	const char *why = "";
 	char text[160];
-	int r = record_launch_regions(&rec->regions, w, &rec->facts);
+	int r = launch_regions_find(&rec->regions, w, &rec->facts);
 
 	*rec->regions.extents = 0;
 	if (r < 0)
@@ -514,13 +456,19 @@ static void drain_at_exit(void)
 	atexit(drain);
 }
 
-static int begin(struct bundle_writer *w, struct recording *rec)
+/* After the driver's own, since it runs already: then before it when the process ends. */
+static void drain_later(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, drain_at_exit);
+}
+
+static int begin(struct bundle_writer *w, struct recording *rec)
+{
 	int r;
 
-	/* After the driver's own, since it runs already: then before it when the process ends. */
-	pthread_once(&once, drain_at_exit);
+	drain_later();
 	rec->before.w = w;
 	r = look_around(w, &rec->facts, &rec->place);
 	rec->launch.write = write_launch;
@@ -709,5 +657,89 @@ void record_launch_end(struct recording *rec, CUresult result)
 		restore(mode);
 		pending_release(&rec->after);
 	}
+	recording_leave(rec);
+}
+
+/* ---- a kernel of a graph ---- */
+
+/* Both sides out of copies that the graph made. */
+static int fetch_copied(struct recording *rec, const struct copies_source sources[2], double wait)
+{
+	const char *why = "";
+
+	rec->ring = ring_here(&why);
+	if (!rec->ring)
+		return without(rec, "no contents: %s", why);
+	rec->before = (struct contents){.w = rec->before.w,
+					.regions = &rec->regions,
+					.pending = &rec->launch,
+					.ring = rec->ring,
+					.stream = rec->stream,
+					.room_s = wait,
+					.copy_s = wait,
+					.source = &sources[0]};
+	rec->later = rec->before;
+	rec->later.pending = &rec->after;
+	rec->later.source = &sources[1];
+	if (contents_init(&rec->before) < 0 || contents_init(&rec->later) < 0) {
+		contents_free(&rec->before);
+		contents_free(&rec->later);
+		return without(rec, "no contents: no host memory for the list of its chunks");
+	}
+	for (size_t i = 0; i < rec->regions.count; i++) {
+		struct record_region *g = &rec->regions.items[i];
+		struct contents_choice which = touched(&rec->regions, i);
+
+		if (g->note) /* it was not copied */
+			rec->before.items[i].note = (char *)steal_pointer(g->note);
+		else
+			contents_fetch(&rec->before, (uint32_t)i, &which);
+	}
+	contents_flush(&rec->before);
+	issue_later(rec, false);
+	note_pageable(rec->before.w, rec->ring);
+	return 0;
+}
+
+void record_launch_copied(const struct launch_facts *f, struct regions *regions,
+			  const struct copies_source sources[2], CUstream stream, CUresult result,
+			  CUresult sync_result, const char *note)
+{
+	struct bundle_writer *w = recorder_acquire(), *again = w ? recorder_acquire() : NULL;
+	struct recording *rec = again ? recording_new(f) : NULL;
+	int r;
+
+	if (!rec) {
+		if (again)
+			recorder_fail("recording a launch", -ENOMEM);
+		launches_settle(f, LAUNCH_SKIPPED);
+		for (int i = (w != NULL) + (again != NULL); i > 0; i--)
+			recorder_release();
+		return;
+	}
+	drain_later();
+	rec->stream = stream;
+	rec->of_graph = true;
+	rec->regions = *regions; /* what sources find goes by the caller's until all is issued */
+	rec->result = result;
+	rec->sync_result = sync_result;
+	rec->before.w = rec->later.w = w;
+	r = look_around(w, &rec->facts, &rec->place);
+	rec->launch.write = write_launch;
+	rec->launch.free = free_launch;
+	rec->after.write = write_after;
+	rec->after.free = free_after;
+	recording_join(rec, &rec->launch);
+	recording_join(rec, &rec->after);
+	if (note)
+		without(rec, "%s", note);
+	else if (r >= 0)
+		r = fetch_copied(rec, sources, recorder_settings()->wait_after_s);
+	if (r < 0)
+		atomic_store(&rec->before.error, r);
+	*regions = (struct regions){0};
+	/* LAUNCH goes first in any case: both are of one stream. */
+	pending_release(&rec->launch);
+	pending_release(&rec->after);
 	recording_leave(rec);
 }

@@ -56,12 +56,16 @@ void launches_settle(const struct launch_facts *f, enum launch_outcome outcome);
 /* True if a launch of the class in stream capture has been recorded. */
 bool launches_captured_already(const struct shape_class *c);
 
-/* The regions that the launch's parameters reach, merged. 0 or -errno. */
-int record_launch_regions(struct regions *regions, struct bundle_writer *w,
-			  const struct launch_facts *f);
-/* Writes KERNEL, if it is the first, and LAUNCH. note: NULL or why something is missing. */
-int record_launch_put(struct bundle_writer *w, const struct launch_facts *f,
-		      const struct regions *regions, uint32_t flags, const char *note);
+/*
+ * Writes LAUNCH and AFTER of a claimed kernel of a graph, which is in the stream: reads the copies
+ * before and after it from `sources` (valid during the call) through the ring, in the stream, and
+ * returns when that is issued; waits for room for at most --wait-after. Of a pageable ring the
+ * stream must be idle. note: why there are no contents, else NULL. Takes the regions over. Settles
+ * the launch when LAUNCH is written.
+ */
+void record_launch_copied(const struct launch_facts *f, struct regions *regions,
+			  const struct copies_source sources[2], CUstream stream, CUresult result,
+			  CUresult sync_result, const char *note);
 
 /* NULL if there is nothing to do after the launch. */
 struct recording *record_launch_begin(const struct launch_facts *facts);

@@ -22,6 +22,13 @@ struct regions {
 	char extents[240];       /* why they are not measured, or what limits them; "" */
 };
 
+/* Where copies of memory lie that the device made at another time. */
+struct copies_source {
+	/* A device address of the copy of [address, address + bytes), 0: there is none. */
+	CUdeviceptr (*find)(const void *data, uint64_t address, uint64_t bytes);
+	const void *data;
+};
+
 /*
  * Adds the allocation around `address`, if it is device memory (or host memory that the device
  * reaches); memory of the driver's virtual memory management is taken as far as it is mapped in one

@@ -290,6 +290,45 @@ static void large_regions_are_said(void **state)
 	assert_non_null(strstr(l->regions.items[0].note, "KERNELAB_MAX_REGION"));
 }
 
+/* Eight slots of a chunk for all that is copied around two kernels. */
+static void through_a_small_ring(void **state)
+{
+	static const char *const small[] = {"KERNELAB_RING=2M", "KERNELAB_EXTENTS=off", NULL};
+
+	check_chain(capture("plain", small), false);
+}
+
+/* Copies that are waited for, and a buffer that is waited for. */
+static void without_pinned_memory_or_events(void **state)
+{
+	static const char *const faults[] = {"KERNELAB_SOFTGPU_FAULT=cuMemHostRegister_v2:1+:2",
+					     "KERNELAB_SOFTGPU_FAULT=cuEventCreate:1+:2",
+					     "KERNELAB_SOFTGPU_FAULT=cuEventRecord:1+:2"};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(faults); i++) {
+		const char *environment[] = {faults[i], NULL};
+
+		check_chain(capture("plain", environment), true);
+		client_clean(&run);
+	}
+	capture("plain", NULL); /* for the teardown */
+}
+
+/* The word behind the copies never comes: the program goes on, and the records say so. */
+static void copies_that_do_not_arrive(void **state)
+{
+	static const char *const lost[] = {"KERNELAB_SOFTGPU_FAULT=cuStreamWriteValue32_v2:1+:lose",
+					   "KERNELAB_EXTENTS=off", "KERNELAB_WAIT_AFTER=0.2s",
+					   NULL};
+	struct bundle *b = capture("plain", lost);
+	const struct record_launch *l = missing(b, "see its note");
+
+	assert_null(from_graph(b, 0));
+	assert_non_null(l);
+	assert_non_null(strstr(l->regions.items[0].note, "KERNELAB_WAIT_AFTER"));
+	assert_non_null(bundle_after(b, l->seq));
+}
+
 static void no_data(void **state)
 {
 	static const char *const none[] = {"KERNELAB_NO_DATA=1", NULL};
@@ -313,6 +352,9 @@ int main(void)
 		cmocka_unit_test_teardown(updated_graphs_are_followed, clean),
 		cmocka_unit_test_teardown(what_cannot_be_followed_is_said, clean),
 		cmocka_unit_test_teardown(large_regions_are_said, clean),
+		cmocka_unit_test_teardown(through_a_small_ring, clean),
+		cmocka_unit_test_teardown(without_pinned_memory_or_events, clean),
+		cmocka_unit_test_teardown(copies_that_do_not_arrive, clean),
 		cmocka_unit_test_teardown(no_data, clean),
 	};
 
