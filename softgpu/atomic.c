@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "softgpu/number.h"
+#include "softgpu/races.h"
 #include "softgpu/warp.h"
 
 static uint64_t add_float(enum type t, uint64_t x, uint64_t y)
@@ -110,6 +111,11 @@ bool run_atomic(const struct run *r, uint32_t mask)
 
 	if (!run_resolve(r, mask, bytes * i->count, true, host))
 		return false;
+	if (r->m->races) {
+		races_acquire(r);
+		races_read(r, mask, bytes * i->count, host);
+		races_before_write(r, mask, bytes * i->count, host);
+	}
 	for (uint32_t left = mask; left; left &= left - 1) {
 		unsigned l = (unsigned)__builtin_ctz(left);
 		uint64_t operands[8], z = i->mode == ATOMIC_CAS ? operand(r, i->c, l, wide) : 0;
@@ -129,6 +135,10 @@ bool run_atomic(const struct run *r, uint32_t mask)
 			else
 				((uint32_t *)d)[l] = (uint32_t)x;
 		}
+	}
+	if (r->m->races) {
+		races_write(r, mask, bytes * i->count, host);
+		races_release(r);
 	}
 	return true;
 }

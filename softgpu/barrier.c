@@ -2,6 +2,7 @@
 /* Barriers of a block, and threads that end. Barriers count threads, as since sm_70. */
 #include <string.h>
 
+#include "softgpu/races.h"
 #include "softgpu/warp.h"
 
 /* Lets everyone go who waits at barrier `id`. */
@@ -9,6 +10,7 @@ static void release(struct machine *m, uint32_t id)
 {
 	struct barrier *b = &m->block.barriers[id];
 	uint32_t threads = b->arrived, count = b->count;
+	bool of_all = !b->expected;
 
 	*b = (struct barrier){0};
 	for (uint32_t k = 0; k < m->block.warp_count; k++) {
@@ -34,8 +36,12 @@ static void release(struct machine *m, uint32_t id)
 				run_set_predicate(&r, r.i->d, count ? WARP_FULL : 0, g->mask);
 			g->state = GROUP_READY;
 			g->pc++;
+			if (m->races)
+				races_pass(m->races, k, id, of_all);
 		}
 	}
+	if (m->races)
+		races_clear(m->races, id);
 }
 
 static bool complete(const struct machine *m, const struct barrier *b)
@@ -72,6 +78,8 @@ bool run_barrier(const struct run *r, uint32_t mask)
 	b->arrived +=
 		threads && mask == r->w->live ? WARP_LANES : (uint32_t)__builtin_popcount(mask);
 	b->count += (uint32_t)__builtin_popcount(run_predicate(r, i->c) & mask);
+	if (r->m->races)
+		races_arrive(r, id, i->mode != BARRIER_ARRIVE);
 	if (i->mode == BARRIER_ARRIVE) {
 		r->g->pc++;
 	} else {
@@ -86,6 +94,8 @@ bool run_barrier(const struct run *r, uint32_t mask)
 void run_exit(struct machine *m, struct warp *w, uint32_t mask)
 {
 	w->live &= ~mask;
+	if (m->races)
+		races_exit(m->races, w->index);
 	m->block.live -= (uint32_t)__builtin_popcount(mask);
 	/* Who waits for these lanes waits no longer. */
 	for (unsigned j = 0; j < w->group_count; j++)

@@ -115,6 +115,12 @@ static unsigned vector_size(const struct spelling *s)
 					      : 1;
 }
 
+/* Orders what other warps see. */
+static bool spelled_strong(const struct spelling *s)
+{
+	return spelling_find(s, MODIFIER_VOLATILE, MODIFIER_MMIO) != MODIFIER_NONE;
+}
+
 static int build_access(struct parser *p, const struct spelling *s, const struct operand *registers,
 			const struct operand *address, bool load, struct instruction *out)
 {
@@ -125,6 +131,7 @@ static int build_access(struct parser *p, const struct spelling *s, const struct
 	if (r)
 		return r;
 	out->element = (uint8_t)t;
+	out->strong = spelled_strong(s);
 	out->extras = (uint32_t)p->program->extra_count;
 	r = decode_elements(p, registers, t, load, &n, &out->wide);
 	out->count = (uint8_t)n;
@@ -359,5 +366,21 @@ int build_copy_async(struct parser *p, const struct opcode *o, const struct spel
 	if (count > 3 &&
 	    !(operands[3].kind == OPERAND_REGISTER && type_bytes(operands[3].reg.type) == 8))
 		return decode_source(p, &operands[3], TYPE_U32, &out->c);
+	return 0;
+}
+
+/* o->mode: all of them, the groups that are not committed too. */
+int build_copy_wait(struct parser *p, const struct opcode *o, const struct spelling *s,
+		    const struct operand *operands, unsigned count, struct instruction *out)
+{
+	int r = decode_count(p, count, o->mode ? 0 : 1, o->mode ? 0 : 1);
+
+	out->count = o->mode;
+	if (r || o->mode)
+		return r;
+	if (operands[0].kind != OPERAND_NUMBER)
+		return parser_error(p, EINVAL, "cp.async.wait_group takes a number");
+	out->mode =
+		operands[0].number.bits < UINT8_MAX ? (uint8_t)operands[0].number.bits : UINT8_MAX;
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/base.h"
+#include "softgpu/races.h"
 #include "softgpu/warp.h"
 
 /* Warp instructions that a warp may run before the next one's turn, so that spinning ends. */
@@ -138,6 +139,7 @@ static bool allocate(struct machine *m)
 
 static void release(struct machine *m)
 {
+	races_free(m->races);
 	free(m->block.warps);
 	free(m->slot_memory);
 	free(m->predicate_memory);
@@ -163,6 +165,8 @@ static void start_block(struct machine *m, uint64_t index)
 	memset(b->local, 0, (size_t)b->warp_count * WARP_LANES * g->local_bytes);
 	memset(m->slot_memory, 0, (size_t)b->warp_count * g->frame_slots * SLOT_BYTES);
 	memset(m->predicate_memory, 0, (size_t)b->warp_count * g->frame_predicates * 4);
+	if (m->races)
+		races_block(m->races);
 	for (uint32_t k = 0; k < b->warp_count; k++) {
 		struct warp *w = &b->warps[k];
 		uint32_t lanes = m->threads - k * WARP_LANES;
@@ -241,6 +245,33 @@ static bool run_turn(struct machine *m, bool *alive)
 	return moved || !*alive;
 }
 
+static bool run_block(struct machine *m, uint64_t index)
+{
+	bool alive = true;
+
+	start_block(m, index);
+	while (alive)
+		if (!run_turn(m, &alive))
+			return false;
+	return true;
+}
+
+/* Those that the caller names. */
+static bool run_chosen(struct machine *m, uint64_t blocks)
+{
+	const struct machine_launch *l = m->launch;
+
+	for (size_t k = 0; k < l->block_count; k++) {
+		if (l->blocks[k] >= blocks) {
+			fail(m, MACHINE_UNSUPPORTED, "a block outside of the grid");
+			return false;
+		}
+		if (!run_block(m, l->blocks[k]))
+			return false;
+	}
+	return true;
+}
+
 static bool run_blocks(struct machine *m)
 {
 	const struct machine_launch *l = m->launch;
@@ -250,6 +281,8 @@ static bool run_blocks(struct machine *m)
 		fail(m, MACHINE_UNSUPPORTED, "grid too large");
 		return false;
 	}
+	if (l->blocks)
+		return run_chosen(m, blocks);
 	if (l->schedule_seed) {
 		/* A walk with a stride that shares no divisor with the number of blocks. */
 		start = next_random(m) % blocks;
@@ -258,12 +291,8 @@ static bool run_blocks(struct machine *m)
 		while (greatest_common_divisor(stride, blocks) != 1);
 	}
 	for (uint64_t k = 0, index = start; k < blocks; k++) {
-		bool alive = true;
-
-		start_block(m, index);
-		while (alive)
-			if (!run_turn(m, &alive))
-				return false;
+		if (!run_block(m, index))
+			return false;
 		index += stride;
 		if (index >= blocks)
 			index -= blocks;
@@ -282,7 +311,9 @@ enum machine_fault_kind machine_run(const struct machine_launch *launch,
 	m.lanes = lanes_available(0);
 	if (!check_launch(&m))
 		return fault->kind;
-	if (!allocate(&m))
+	if (launch->races)
+		*launch->races = (struct machine_races){0};
+	if (!allocate(&m) || (launch->races && !(m.races = races_open(&m))))
 		fail(&m, MACHINE_NO_MEMORY, "no memory for a block");
 	else
 		run_blocks(&m);

@@ -17,6 +17,14 @@ struct memory_range {
 
 enum machine_contract { CONTRACT_MAY /* mul + add may fuse, as ptxas does */, CONTRACT_OFF };
 
+/* Accesses of two warps of a block to shared memory that nothing orders. */
+struct machine_races {
+	uint64_t count;    /* of bytes and accesses; not of faults in the kernel */
+	uint32_t line[2];  /* of the PTX text: the first race's earlier access, and its later one */
+	bool incomplete;   /* not all was looked at: no memory for it */
+	char message[480]; /* the first */
+};
+
 struct machine_launch {
 	const struct ptx_module *module;
 	const struct ptx_entry *entry;
@@ -30,6 +38,9 @@ struct machine_launch {
 	uint64_t instruction_quota; /* warp instructions of the whole launch; 0 = no limit */
 	enum machine_contract contract;
 	uint64_t schedule_seed; /* 0: ascending order; else permutes warps and blocks */
+	const uint64_t *blocks; /* indices, x fastest, of those that are run; NULL: all */
+	size_t block_count;
+	struct machine_races *races; /* to be filled; NULL: not looked for, which is faster */
 	const volatile bool
 		*stop; /* set by another thread: ends the launch as a timeout; or NULL */
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "softgpu/number.h"
+#include "softgpu/races.h"
 #include "softgpu/warp.h"
 
 static bool whole_warp(const struct run *r, uint32_t mask)
@@ -18,12 +19,15 @@ static bool whole_warp(const struct run *r, uint32_t mask)
 			 "lanes 0x%x of a warp at an instruction for all 32", mask);
 }
 
+static uint32_t matrix_lanes(const struct instruction *i)
+{
+	return i->count == 4 ? WARP_FULL : (1u << 8 * i->count) - 1;
+}
+
 /* Lane 8 m + row holds the address of row `row` of matrix m. */
 static bool matrix_rows(const struct run *r, bool write, uint8_t *host[WARP_LANES])
 {
-	uint32_t lanes = r->i->count == 4 ? WARP_FULL : (1u << 8 * r->i->count) - 1;
-
-	return run_resolve(r, lanes, 16, write, host);
+	return run_resolve(r, matrix_lanes(r->i), 16, write, host);
 }
 
 bool run_load_matrix(const struct run *r, uint32_t mask)
@@ -34,6 +38,8 @@ bool run_load_matrix(const struct run *r, uint32_t mask)
 
 	if (!whole_warp(r, mask) || !matrix_rows(r, false, host))
 		return false;
+	if (r->m->races)
+		races_read(r, matrix_lanes(i), 16, host);
 	for (unsigned k = 0; k < i->count * 8u; k++)
 		memcpy(m[k / 8][k % 8], host[k], 16);
 	for (unsigned k = 0; k < i->count; k++) {
@@ -73,8 +79,12 @@ bool run_store_matrix(const struct run *r, uint32_t mask)
 			}
 		}
 	}
+	if (r->m->races)
+		races_before_write(r, matrix_lanes(i), 16, host);
 	for (unsigned k = 0; k < i->count * 8u; k++)
 		memcpy(host[k], m[k / 8][k % 8], 16);
+	if (r->m->races)
+		races_write(r, matrix_lanes(i), 16, host);
 	return true;
 }
 

@@ -2,6 +2,7 @@
 /* Loads and stores: addresses of every state space, checked against bounds and alignment. */
 #include <string.h>
 
+#include "softgpu/races.h"
 #include "softgpu/warp.h"
 
 static bool in_range(const struct memory_range *c, uint64_t address, uint64_t bytes)
@@ -258,6 +259,11 @@ bool run_load(const struct run *r, uint32_t mask)
 
 	if (!run_resolve(r, mask, bytes * i->count, false, host))
 		return false;
+	if (r->m->races) {
+		if (i->strong)
+			races_acquire(r);
+		races_read(r, mask, bytes * i->count, host);
+	}
 	for (unsigned k = 0; k < i->count; k++) {
 		void *d = run_slot(r, r->m->program->extras[i->extras + k]);
 
@@ -279,14 +285,11 @@ bool run_load(const struct run *r, uint32_t mask)
 	return true;
 }
 
-bool run_store(const struct run *r, uint32_t mask)
+static void store_elements(const struct run *r, uint32_t mask, uint8_t *const *host)
 {
 	const struct instruction *i = r->i;
 	unsigned bytes = type_bytes((enum type)i->element);
-	uint8_t *host[WARP_LANES];
 
-	if (!run_resolve(r, mask, bytes * i->count, true, host))
-		return false;
 	if (!i->wide && bytes == 4 && i->count == 1) {
 		const uint32_t *s = run_slot(r, r->m->program->extras[i->extras]);
 
@@ -295,7 +298,7 @@ bool run_store(const struct run *r, uint32_t mask)
 
 			memcpy(host[l], &s[l], 4);
 		}
-		return true;
+		return;
 	}
 	for (uint32_t left = mask; left; left &= left - 1) {
 		unsigned l = (unsigned)__builtin_ctz(left);
@@ -307,10 +310,28 @@ bool run_store(const struct run *r, uint32_t mask)
 			       bytes);
 		}
 	}
+}
+
+bool run_store(const struct run *r, uint32_t mask)
+{
+	unsigned bytes = type_bytes((enum type)r->i->element) * r->i->count;
+	uint8_t *host[WARP_LANES];
+
+	if (!run_resolve(r, mask, bytes, true, host))
+		return false;
+	if (!r->m->races) {
+		store_elements(r, mask, host);
+		return true;
+	}
+	races_before_write(r, mask, bytes, host);
+	store_elements(r, mask, host);
+	races_write(r, mask, bytes, host);
+	if (r->i->strong)
+		races_release(r);
 	return true;
 }
 
-/* The copy is complete at once: a kernel that forgets to wait is not caught. */
+/* The copy is complete at once: only where races are looked for a missing wait shows. */
 bool run_copy_async(const struct run *r, uint32_t mask)
 {
 	const struct instruction *i = r->i;
@@ -334,6 +355,8 @@ bool run_copy_async(const struct run *r, uint32_t mask)
 			reading &= ~(1u << l);
 	if (!resolve(r, to, mask, i->count, true, SPACE_SHARED, destination))
 		return false;
+	if (r->m->races)
+		races_before_write(r, mask, i->count, destination);
 	for (uint32_t left = mask; left; left &= left - 1) {
 		unsigned l = (unsigned)__builtin_ctz(left);
 		uint32_t n = sizes && sizes[l] < i->count ? sizes[l] : i->count;
@@ -351,5 +374,7 @@ bool run_copy_async(const struct run *r, uint32_t mask)
 					 "load of %u bytes outside of every allocation", n);
 		memcpy(destination[l], source[l], n);
 	}
+	if (r->m->races)
+		races_copy(r, mask, i->count, destination);
 	return true;
 }

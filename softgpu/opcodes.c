@@ -326,9 +326,9 @@ const struct opcode opcodes[] = {
 	  CODE_IS_SPACE, 0),
 	B("cp.async", "ca|cg shared|shared::cta global L2::cache_hint? L2::64B|L2::128B|L2::256B?",
 	  build_copy_async, CODE_COPY_ASYNC, 0),
-	B("cp.async.commit_group", "", build_ignored, CODE_NOP, 0),
-	B("cp.async.wait_group", "", build_ignored, CODE_NOP, 0),
-	B("cp.async.wait_all", "", build_ignored, CODE_NOP, 0),
+	B("cp.async.commit_group", "", build_plain, CODE_COPY_COMMIT, 0),
+	B("cp.async.wait_group", "", build_copy_wait, CODE_COPY_WAIT, 0),
+	B("cp.async.wait_all", "", build_copy_wait, CODE_COPY_WAIT, 1),
 	B("createpolicy.fractional",
 	  "L2::evict_last|L2::evict_normal|L2::evict_first|L2::evict_unchanged "
 	  "L2::evict_first|L2::evict_unchanged? b64",

@@ -41,6 +41,6 @@ opcode_builder build_lanes, build_move, build_compare, build_set, build_select, 
 	build_address, build_is_space, build_branch, build_call, build_plain, build_barrier,
 	build_warp_barrier, build_shuffle, build_vote, build_match, build_reduce, build_elect,
 	build_active_mask, build_load_matrix, build_store_matrix, build_mma, build_copy_async,
-	build_ignored, build_constant;
+	build_copy_wait, build_ignored, build_constant;
 
 #endif

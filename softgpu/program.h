@@ -64,6 +64,8 @@ enum code {
 	CODE_STORE,
 	CODE_ATOMIC,     /* mode: enum atomic_mode; element: type */
 	CODE_COPY_ASYNC, /* a: shared, b: global, c: source bytes; count: copied bytes */
+	CODE_COPY_COMMIT,
+	CODE_COPY_WAIT, /* mode: groups that may stay open; count: 1 what is not committed too */
 	CODE_TO_GENERIC,
 	CODE_FROM_GENERIC,
 	CODE_IS_SPACE,
@@ -190,6 +192,7 @@ struct instruction {
 	uint8_t count;   /* vector elements */
 	bool wide;       /* the destination (load/store: each register) has 64-bit lanes */
 	bool wide_address;
+	bool strong;    /* volatile, relaxed, acquire, release: orders what other warps see */
 	bool contracts; /* float add/sub/mul without a rounding modifier */
 	uint8_t base;   /* enum address_base: what the address starts from */
 	union {

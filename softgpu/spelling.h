@@ -37,6 +37,8 @@
 	M(NOTANUMBER, "notanumber") M(NORMAL, "normal") M(SUBNORMAL, "subnormal") \
 	M(CA, "ca") M(CG, "cg") M(ROW, "row") M(COL, "col") M(TRANS, "trans") \
 	M(X1, "x1") M(X2, "x2") M(X4, "x4") \
+	M(VOLATILE, "volatile") M(RELAXED, "relaxed") M(ACQUIRE, "acquire") M(RELEASE, "release") \
+	M(ACQ_REL, "acq_rel") M(MMIO, "mmio") \
 	M(M16N8K4, "m16n8k4") M(M16N8K8, "m16n8k8") M(M16N8K16, "m16n8k16")
 /* clang-format on */
 

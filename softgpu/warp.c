@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "softgpu/races.h"
+
 bool run_fault(const struct run *r, enum machine_fault_kind kind, unsigned lane, uint64_t address,
 	       const char *format, ...)
 {
@@ -556,6 +558,14 @@ static enum step run_other(const struct run *r, uint32_t mask)
 		return run_atomic(r, mask) ? STEP_NEXT : STEP_FAULT;
 	case CODE_COPY_ASYNC:
 		return run_copy_async(r, mask) ? STEP_NEXT : STEP_FAULT;
+	case CODE_COPY_COMMIT:
+		if (r->m->races)
+			races_commit(r);
+		return STEP_NEXT;
+	case CODE_COPY_WAIT:
+		if (r->m->races)
+			races_wait(r, r->i->mode, r->i->count);
+		return STEP_NEXT;
 	case CODE_LOAD_MATRIX:
 		return run_load_matrix(r, mask) ? STEP_NEXT : STEP_FAULT;
 	case CODE_STORE_MATRIX:

@@ -62,7 +62,8 @@ struct machine {
 	struct block block;
 	uint64_t random;
 	void *slot_memory, *predicate_memory, *return_memory;
-	uint64_t quantum; /* instructions left until the caller looks at quota and stop */
+	struct races *races; /* NULL: not looked for */
+	uint64_t quantum;    /* instructions left until the caller looks at quota and stop */
 };
 
 /* What an instruction needs: the group that executes it, and its frame. */

@@ -37,7 +37,10 @@ enum machine_fault_kind job_run_module(struct job *j, struct ptx_module *m)
 				   .ranges = ranges,
 				   .instruction_quota = j->quota,
 				   .schedule_seed = j->seed,
-				   .contract = j->contract};
+				   .contract = j->contract,
+				   .blocks = j->blocks,
+				   .block_count = j->block_count,
+				   .races = j->races};
 	uint8_t *globals[64] = {0};
 	uint64_t addresses[BUFFERS_MAX];
 	enum machine_fault_kind kind;

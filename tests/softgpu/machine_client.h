@@ -25,6 +25,9 @@ struct job {
 	const void *params;
 	uint64_t seed, quota;
 	enum machine_contract contract;
+	struct machine_races *races;
+	const uint64_t *blocks;
+	size_t block_count;
 	struct machine_fault fault;
 	struct machine_counts counts;
 };
