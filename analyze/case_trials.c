@@ -78,6 +78,9 @@ static void sort_pairs(const struct result_case *c, struct trials *t)
 		} else if (a->kind == TRIAL_GUARD) {
 			t->guard[SIDE_A] = a;
 			t->guard[SIDE_B] = b;
+		} else if (a->kind == TRIAL_RACE) {
+			t->race[SIDE_A] = a;
+			t->race[SIDE_B] = b;
 		} else if (a->kind == TRIAL_BACK_TO_BACK) {
 			t->chain[SIDE_A] = a;
 			t->chain[SIDE_B] = b;

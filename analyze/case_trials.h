@@ -15,8 +15,8 @@ struct trials {
 	/* scaled by the inputs' own factor alone, ok on both sides */
 	const struct record_trial **scaled[SIDE_COUNT];
 	uint32_t scaled_count;
-	const struct record_trial *exact[SIDE_COUNT], *chain[SIDE_COUNT],
-		*guard[SIDE_COUNT]; /* ok on both, or NULL */
+	const struct record_trial *exact[SIDE_COUNT], *chain[SIDE_COUNT], *guard[SIDE_COUNT],
+		*race[SIDE_COUNT]; /* ok on both, or NULL */
 	/* Runs beyond the first of a kind and pattern, ok: poisoned, guarded, in a row. */
 	const struct record_trial **again[SIDE_COUNT];
 	uint32_t again_count[SIDE_COUNT];

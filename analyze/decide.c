@@ -84,7 +84,8 @@ static void say_equal(const struct trials *t, char *out, size_t size)
 		     {t->moved_count, "perturbed"},
 		     {t->scaled_count, "scaled"},
 		     {t->chain[SIDE_A] != NULL, "in a row"},
-		     {t->exact[SIDE_A] != NULL, "of integer inputs"}};
+		     {t->exact[SIDE_A] != NULL, "of integer inputs"},
+		     {t->guard[SIDE_A] != NULL, "guarded"}};
 	int n = snprintf(out, size, "the same bits in %" PRIu32 " repeats of A, %" PRIu32 " of B",
 			 t->repeat_count[SIDE_A], t->repeat_count[SIDE_B]);
 	const char *last = " and no other pair";
@@ -163,6 +164,7 @@ int case_decide(const struct result *r, const struct result_config *config,
 	}
 	if (valid_testable(config, c, &t, &v->outcome)) {
 		v->chain.steps[RULE_VALID] = valid_judge(config->family, c, &t, &v->outcome);
+		determinism_race(&t, v);
 		e = decide_outputs(r, config, c, &t, buffers, v, err);
 		take_worst(v, &t);
 		mark_unexecuted(r, config->record, v);

@@ -297,3 +297,19 @@ void determinism_judge(const struct job *j, bool poison, struct output_verdict *
 			  : "B varies from run to run and gave A's result; both add floats "
 			    "atomically");
 }
+
+void determinism_race(const struct trials *t, struct case_verdict *v)
+{
+	const struct record_trial *a = t->race[SIDE_A], *b = t->race[SIDE_B];
+	struct outcome o = {
+		.bucket = 3, .rule = RULE_DETERMINISM, .tag = "race in PTX", .severity = 1};
+
+	if (!a || !b || a->races || !b->races)
+		return;
+	snprintf(o.evidence, sizeof(o.evidence), "B's PTX has a race that A's has not: %s",
+		 b->race && *b->race ? b->race : "in shared memory");
+	v->chain.steps[RULE_DETERMINISM] =
+		step_of((double)b->races, 0, "accesses to shared memory that nothing orders");
+	if (!v->outcome.bucket || outcome_compare(&o, &v->outcome) > 0)
+		v->outcome = o;
+}

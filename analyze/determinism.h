@@ -28,4 +28,7 @@ size_t determinism_most(const struct trials *t);
  */
 void determinism_judge(const struct job *j, bool poison, struct output_verdict *v);
 
+/* Rule 2 on the launch as a whole: a race that was found in B's PTX and not in A's. */
+void determinism_race(const struct trials *t, struct case_verdict *v);
+
 #endif

@@ -156,6 +156,8 @@ static int check_trial(const struct result *r, const struct record_trial *t,
 
 	if (t->side >= SIDE_COUNT)
 		wrong = "unknown side";
+	else if (t->kind == TRIAL_RACE) /* looks at accesses, keeps no contents */
+		return 0;
 	else if (t->status == TRIAL_STATUS_OK && t->contents.count != c->extents.count)
 		wrong = "its contents are not one an extent";
 	for (size_t i = 0; !wrong && t->status == TRIAL_STATUS_OK && i < c->extents.count; i++) {

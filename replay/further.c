@@ -11,6 +11,7 @@
 #include "replay/change.h"
 #include "replay/dispute.h"
 #include "replay/guard.h"
+#include "replay/race.h"
 #include "replay/scaled.h"
 #include "replay/twin.h"
 
@@ -152,6 +153,8 @@ int trials_further(struct trials *t, struct error *err)
 		rc = run_exact(t, &inputs, err);
 	if (!rc && !t->r->lost && wanted & TRIALS_SCALED)
 		rc = trials_scaled(t, &inputs, err);
+	if (!rc && !t->r->lost && wanted & TRIALS_RACE && t->c->look_for_races)
+		rc = trials_race(t, err);
 	free(inputs.items);
 	return rc;
 }

@@ -301,6 +301,18 @@ static uint64_t serial_length(const struct plan *p, const struct pair *pair,
 	return serial_find(&length, text, size, arguments, STORES_MAX_PARAMS) ? 0 : length;
 }
 
+/* A race is the code's: one launch of each shape class is looked at. */
+static bool first_of_class(const struct plan *p, const struct replay_case *c)
+{
+	if (c->derived || c->reason)
+		return false;
+	for (size_t i = p->count - 1; i-- > 0 && p->cases[i].pair == c->pair;)
+		if (p->cases[i].look_for_races &&
+		    hash_equal(p->cases[i].launch->shape_class, c->launch->shape_class))
+			return false;
+	return true;
+}
+
 /* `derived`, which the case takes over, in place of the launch; NULL: the launch itself. */
 static int add_case(struct plan *p, const struct replay_options *o, size_t index,
 		    const struct pair_launch *l, const struct stores *stores, bool stores_known,
@@ -337,6 +349,7 @@ static int add_case(struct plan *p, const struct replay_options *o, size_t index
 	if (!rc)
 		rc = launch_pointers(&c->pointers, &c->pointer_count, c->bundle, launch, pair->base,
 				     stores->params, all, stores->dtype);
+	c->look_for_races = first_of_class(p, c);
 	if (!rc)
 		apply_dtypes(c, pair->family, o);
 	if (!rc && !c->reason) {

@@ -29,6 +29,7 @@ struct replay_case {
 	uint64_t serial; /* additions one after the other, by A's Triton IR (serial.h); 0 unknown */
 	const struct precision *precision[SIDE_COUNT]; /* NULL: no readable PTX */
 	char *reason;                                  /* why it cannot be run, or NULL */
+	bool look_for_races;     /* the first of its pair's cases of this shape class */
 	struct derived *derived; /* owned; NULL: recorded. `launch` is in it */
 	size_t share; /* what shard_has goes by: a derived launch stays with its origin */
 };

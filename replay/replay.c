@@ -79,10 +79,10 @@ int replay_trials_parse(const char *text, uint32_t *trials)
 			continue;
 		}
 
-		while (kind <= TRIAL_GUARD &&
+		while (kind < TRIAL_KINDS &&
 		       (strncmp(trial_kind_name(kind), text, n) || trial_kind_name(kind)[n]))
 			kind++;
-		if (!n || kind > TRIAL_GUARD)
+		if (!n || kind >= TRIAL_KINDS)
 			return -EINVAL;
 		*trials |= 1u << kind;
 		if (!text[n])

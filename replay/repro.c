@@ -59,7 +59,7 @@ static void put_trials(FILE *f, uint32_t trials)
 	if (trials == TRIALS_ALL)
 		return;
 	fputs(" --trials", f);
-	for (uint32_t kind = TRIAL_POISON; kind <= TRIAL_GUARD; kind++) {
+	for (uint32_t kind = TRIAL_POISON; kind < TRIAL_KINDS; kind++) {
 		if (!(trials & 1u << kind))
 			continue;
 		fprintf(f, "%c%s", sign, trial_kind_name(kind));

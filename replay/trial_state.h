@@ -41,6 +41,8 @@ struct trial_note {
 	uint32_t launches;
 	double scale;
 	bool zeroed;
+	uint64_t races;
+	const char *race; /* borrowed; NULL: none */
 };
 
 /* What begins, with the time it may take. */

@@ -75,7 +75,8 @@ struct hashes {
 	E(EXACT_INTEGER, 3, "exact-integer") /* float inputs replaced by small integers */    \
 	E(BACK_TO_BACK, 4, "back-to-back")   /* several launches, nothing restored between */ \
 	E(SCALED, 5, "scaled")               /* float inputs times a power of two */          \
-	E(GUARD, 6, "guard")                 /* a pattern around what the launch touches */
+	E(GUARD, 6, "guard")                 /* a pattern around what the launch touches */   \
+	E(RACE, 7, "race")                   /* its PTX on the CPU: unordered shared accesses */
 #define TRIAL_STATUSES(E)                                                                      \
 	E(OK, 0, "ok")                                                                         \
 	E(VOID, 1, "void") /* its precondition did not hold: says nothing about either side */ \
@@ -102,7 +103,7 @@ enum pairing { PAIRINGS(E) };
 enum fidelity { FIDELITIES(E) };
 #undef E
 #define E(id, value, name) ENUM_VALUE(TRIAL_, id, value),
-enum trial_kind { TRIALS(E) };
+enum trial_kind { TRIALS(E) TRIAL_KINDS };
 #undef E
 #define E(id, value, name) ENUM_VALUE(TRIAL_STATUS_, id, value),
 enum trial_status { TRIAL_STATUSES(E) };
@@ -396,7 +397,9 @@ const char *trial_status_name(uint32_t v);
 	F(14, U64, seed, "perturbed, exact-integer, scaled: chooses directions or values")         \
 	F(15, U32, launches, "back-to-back: launches in a row")                                    \
 	F(16, F64, scale, "scaled: float inputs times this")                                       \
-	F(17, BOOL, zeroed, "scaled: floats that are updated in place begin as zero")
+	F(17, BOOL, zeroed, "scaled: floats that are updated in place begin as zero")              \
+	F(18, U64, races, "race: accesses to shared memory that nothing orders")                   \
+	F(19, STR, race, "race: the first of them, for people")
 
 /* What crossing the sides' compiler stages told of a family: A's PTX through B's ptxas, and so on.
  */

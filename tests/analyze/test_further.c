@@ -295,6 +295,29 @@ static void test_both_add_atomically(void **state)
 	}
 }
 
+/* A race in B's PTX is one whatever the results; in A's as well it tells nothing about B. */
+static void test_races_in_ptx(void **state)
+{
+	for (uint64_t a = 0; a < 2; a++)
+		for (uint64_t b = 0; b < 2; b++) {
+			struct record_trial t = {.kind = TRIAL_RACE, .races = a};
+			struct scene s;
+
+			scene_begin(&s);
+			maker_trials(&s.m, plain, plain);
+			maker_trial_full(&s.m, &t, NULL);
+			t.side = SIDE_B;
+			t.races = b;
+			t.race = b ? "warp 1 reads byte 4" : NULL;
+			maker_trial_full(&s.m, &t, NULL);
+			if (b && !a)
+				expect(&s, 3, RULE_DETERMINISM, "A's has not: warp 1 reads byte 4");
+			else
+				expect(&s, 1, RULE_BITS, NULL);
+			scene_end(&s);
+		}
+}
+
 /* A derived launch finds what the recorded one does not show, if that one was reproduced. */
 static void test_derived_launches(void **state)
 {
@@ -344,6 +367,7 @@ int main(void)
 		cmocka_unit_test(test_guards),
 		cmocka_unit_test(test_chance_is_no_read),
 		cmocka_unit_test(test_both_add_atomically),
+		cmocka_unit_test(test_races_in_ptx),
 		cmocka_unit_test(test_derived_launches),
 	};
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A part includes only parts below it: lib < drv < {shim, replay, softgpu}; lib < analyze; tools on top."""
+"""A part includes only parts below it: lib < drv < {shim, softgpu}; softgpu's machine < replay; lib < analyze; tools on top."""
 import os
 import re
 
@@ -15,7 +15,7 @@ MAY = {
     "drv": BASE,
     "shim": BASE | {"drv"},
     "softgpu": BASE | {"lib/image", "drv"},
-    "replay": BASE | {"lib/image", "drv"},
+    "replay": BASE | {"lib/image", "drv", "softgpu"},
     "analyze": BASE | {"lib/image"},
     "tools": BASE | {"lib/image", "drv", "replay", "analyze"},
 }

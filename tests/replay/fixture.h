@@ -27,6 +27,8 @@ enum body {
 	BODY_NOISE, /* y[5] counts the launches of the loaded module */
 	BODY_PAST,  /* writes a zero behind the last element as well */
 	BODY_OVER,  /* y[n-1] = 2 x[n-1] + min(x[n], 1e30), if x[n] > 1e30 */
+	BODY_TILE,  /* goes through shared memory, and over a barrier */
+	BODY_RACE,  /* without the barrier */
 	BODY_RARE,  /* y[5] = 3 x[5] in each tenth launch of the loaded module */
 	BODY_EDGE,  /* leaves the last element out where n is a multiple of 128 */
 	BODY_COUNT

@@ -219,6 +219,30 @@ static void poison_is_told_from_chance(void **state)
 				 k % 2 == 0);
 }
 
+/* What no result shows: a barrier that is missing in B's PTX. */
+static void races_are_seen_in_the_ptx(void **state)
+{
+	const struct record_trial *b;
+
+	replay(&(struct fixture){.path = a_path, .recorded = BODY_TILE},
+	       &(struct fixture){.path = b_path, .recorded = BODY_RACE, .no_data = true});
+	b = trial(SIDE_B, TRIAL_RACE, 0);
+	assert_int_equal(trial(SIDE_A, TRIAL_RACE, 0)->status, TRIAL_STATUS_OK);
+	assert_int_equal(trial(SIDE_A, TRIAL_RACE, 0)->races, 0);
+	assert_int_equal(b->status, TRIAL_STATUS_OK);
+	assert_int_not_equal(b->races, 0);
+	assert_non_null(strstr(b->race, "ld.shared.f32 %f4, [%r9]"));
+	assert_true(same_contents(trial(SIDE_A, TRIAL_REPEAT, 0), trial(SIDE_B, TRIAL_REPEAT, 0)));
+	close_result(NULL);
+	/* The same PTX on both sides, or no shared memory: there is nothing to look for. */
+	replay(&(struct fixture){.path = a_path, .recorded = BODY_TILE}, NULL);
+	assert_int_equal(count_kind(SIDE_B, TRIAL_RACE), 0);
+	close_result(NULL);
+	replay(&(struct fixture){.path = a_path},
+	       &(struct fixture){.path = b_path, .recorded = BODY_OTHER, .no_data = true});
+	assert_int_equal(count_kind(SIDE_B, TRIAL_RACE), 0);
+}
+
 /* n = 1000 in blocks of 128: the whole blocks, which only B gets wrong, are not recorded. */
 static void boundary_launches_are_derived(void **state)
 {
@@ -306,12 +330,19 @@ static void inputs_have_an_identity(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(a_against_a_is_equal),           T(perturbed_inputs_move_the_output),
-		T(scaled_inputs_scale_the_output), T(integers_stay_exact),
-		T(writes_past_the_end_are_seen),   T(reads_past_the_end_are_seen),
-		T(reads_are_told_from_chance),     T(poison_is_told_from_chance),
-		T(boundary_launches_are_derived),  T(derived_launches_stay_specialised),
-		T(in_place_kernels_run_in_a_row),  T(inputs_have_an_identity),
+		T(a_against_a_is_equal),
+		T(perturbed_inputs_move_the_output),
+		T(scaled_inputs_scale_the_output),
+		T(integers_stay_exact),
+		T(writes_past_the_end_are_seen),
+		T(reads_past_the_end_are_seen),
+		T(reads_are_told_from_chance),
+		T(poison_is_told_from_chance),
+		T(races_are_seen_in_the_ptx),
+		T(boundary_launches_are_derived),
+		T(derived_launches_stay_specialised),
+		T(in_place_kernels_run_in_a_row),
+		T(inputs_have_an_identity),
 	};
 
 	return run_group(tests, ARRAY_LENGTH(tests));
