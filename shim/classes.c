@@ -5,72 +5,118 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shim/guard.h"
+
 #define CAPACITY_MIN 4u
 
-/* Open addressing; at most half full. A larger one replaces it; it is kept for its readers. */
-struct class_table {
-	struct class_table *older;
-	size_t capacity; /* a power of two */
-	_Atomic(struct shape_class *) slots[];
+_Static_assert(sizeof(struct class_id) + 2 * sizeof(uint64_t) == 2 * CACHE_LINE, "see classes.h");
+
+struct class_slot {
+	_Atomic(struct shape_class *) class; /* NULL: free */
+	uint64_t mix;                        /* of its id; there before the class is */
 };
 
-struct shape_class *classes_find(const struct classes *classes, struct hash128 key)
-{
-	/* First: if it is there, the table that is read next has all that it will ever have. */
-	struct shape_class *more = atomic_load_explicit(&classes->more, memory_order_acquire), *c;
-	struct class_table *t = atomic_load_explicit(&classes->table, memory_order_acquire);
+/*
+ * Open addressing; at most half full. A larger one replaces it; it is kept for its readers. Its
+ * alignment leaves bits for the logarithm of its capacity in the pointer.
+ */
+struct class_table {
+	_Alignas(CACHE_LINE) uintptr_t older;
+	struct class_slot slots[];
+};
 
-	for (size_t i = key.low; t; i++) {
-		c = atomic_load_explicit(&t->slots[i & (t->capacity - 1)], memory_order_acquire);
-		if (!c)
-			break;
-		if (hash_equal(c->key, key))
+static struct class_table *table_of(uintptr_t tagged)
+{
+	return (struct class_table *)(tagged & ~(uintptr_t)(CACHE_LINE - 1));
+}
+
+static size_t capacity_of(uintptr_t tagged)
+{
+	return tagged ? (size_t)1 << (tagged & (CACHE_LINE - 1)) : 0;
+}
+
+static struct shape_class *find_in(uintptr_t tagged, const struct class_id *id)
+{
+	const struct class_table *t = table_of(tagged);
+	size_t mask = capacity_of(tagged) - 1;
+	uint64_t mix = class_id_mix(id);
+	struct shape_class *c;
+
+	for (size_t i = mix >> 32;; i++) {
+		const struct class_slot *s = &t->slots[i & mask];
+
+		c = atomic_load_explicit(&s->class, memory_order_acquire);
+		if (!c || (s->mix == mix && class_id_equal(id, &c->id)))
 			return c;
 	}
-	return more;
 }
 
-static void table_add(struct class_table *t, struct shape_class *c)
+SHIM_HOT struct shape_class *classes_find(const struct classes *classes, const struct class_id *id)
 {
-	size_t i = c->key.low;
+	struct shape_class *only = atomic_load_explicit(&classes->only, memory_order_acquire);
+	struct shape_class *more, *c;
+	uintptr_t table;
 
-	while (atomic_load(&t->slots[i & (t->capacity - 1)]))
+	/* While it is alone what is not in it is in none. */
+	if (only)
+		return class_id_equal(id, &only->id) ? only : NULL;
+	/* First: if it is there, the table that is read next has all that it will ever have. */
+	more = atomic_load_explicit(&classes->more, memory_order_acquire);
+	table = atomic_load_explicit(&classes->table, memory_order_acquire);
+	c = table ? find_in(table, id) : NULL;
+	return c ? c : more;
+}
+
+static void table_add(uintptr_t tagged, struct shape_class *c)
+{
+	struct class_table *t = table_of(tagged);
+	size_t mask = capacity_of(tagged) - 1;
+	uint64_t mix = class_id_mix(&c->id);
+	size_t i = mix >> 32;
+
+	while (atomic_load(&t->slots[i & mask].class))
 		i++;
-	atomic_store_explicit(&t->slots[i & (t->capacity - 1)], c, memory_order_release);
+	t->slots[i & mask].mix = mix;
+	atomic_store_explicit(&t->slots[i & mask].class, c, memory_order_release);
 }
 
-/* Room for one more. NULL without memory. */
-static struct class_table *table_grow(struct classes *classes)
+/* Room for one more. 0 without memory. */
+static uintptr_t table_grow(struct classes *classes)
 {
-	struct class_table *old = atomic_load(&classes->table), *t;
-	size_t capacity = old ? 2 * old->capacity : CAPACITY_MIN;
+	uintptr_t old = atomic_load(&classes->table), grown;
+	size_t capacity = old ? 2 * capacity_of(old) : CAPACITY_MIN;
+	size_t bytes = sizeof(struct class_table) + capacity * sizeof(struct class_slot);
+	struct class_table *t;
 
-	if (old && 2 * (classes->count + 1) <= old->capacity)
+	if (old && 2 * (classes->count + 1) <= capacity_of(old))
 		return old;
-	t = calloc(1, sizeof(*t) + capacity * sizeof(t->slots[0]));
+	bytes = (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+	t = aligned_alloc(CACHE_LINE, bytes);
 	if (!t)
-		return NULL;
+		return 0;
+	memset(t, 0, bytes);
 	t->older = old;
-	t->capacity = capacity;
+	grown = (uintptr_t)t | (unsigned)__builtin_ctzll(capacity);
 	for (struct shape_class *c = classes->first; c; c = c->next)
-		table_add(t, c);
-	atomic_store_explicit(&classes->table, t, memory_order_release);
-	return t;
+		table_add(grown, c);
+	atomic_store_explicit(&classes->table, grown, memory_order_release);
+	return grown;
 }
 
 static struct shape_class *class_new(void)
 {
-	struct shape_class *c = aligned_alloc(CACHE_LINE, sizeof(*c));
+	struct shape_class *c = aligned_alloc(2 * CACHE_LINE, sizeof(*c));
 
 	if (c)
 		memset(c, 0, sizeof(*c));
 	return c;
 }
 
-struct shape_class *classes_get(struct classes *classes, struct hash128 key, const uint32_t grid[3])
+struct shape_class *classes_get(struct classes *classes, const struct class_id *id,
+				const uint32_t grid[3])
 {
-	struct shape_class *c = classes_find(classes, key);
-	struct class_table *t;
+	struct shape_class *c = classes_find(classes, id);
+	uintptr_t table;
 
 	if (c)
 		return c;
@@ -79,14 +125,16 @@ struct shape_class *classes_get(struct classes *classes, struct hash128 key, con
 		atomic_store_explicit(&classes->more, c, memory_order_release);
 		return c;
 	}
-	t = c ? table_grow(classes) : NULL;
-	if (!t) {
+	table = c ? table_grow(classes) : 0;
+	if (!table) {
 		free(c);
 		return NULL;
 	}
-	c->key = key;
+	c->id = *id;
+	c->key = class_id_key(id);
 	memcpy(c->grid, grid, sizeof(c->grid));
-	table_add(t, c);
+	table_add(table, c);
+	atomic_store_explicit(&classes->only, classes->count ? NULL : c, memory_order_release);
 	if (classes->last)
 		classes->last->next = c;
 	else

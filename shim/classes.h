@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "kernelab/hash.h"
+#include "shim/class_id.h"
 
 #define CLASSES_MAX 64u
 
@@ -39,12 +40,14 @@ struct tally {
 #define CACHE_LINE     64
 #define CREDIT_FOREVER (INT64_MAX / 2)
 
-/* But for key, credit and tails all is under table_lock. */
+/* But for id, key, credit and tails all is under table_lock. */
 struct shape_class {
-	/* What every launch touches has a cache line of its own. */
-	_Alignas(CACHE_LINE) struct hash128 key;
-	_Atomic int64_t credit; /* launches that may still pass; 0 and less: none */
-	atomic_ullong tails;    /* launches of `more` that passed since their tail is known */
+	/* What every launch touches has two cache lines side by side. */
+	_Alignas(2 * CACHE_LINE) _Atomic int64_t
+		credit;      /* launches that may still pass; 0 and less: none */
+	atomic_ullong tails; /* launches of `more` that passed since their tail is known */
+	struct class_id id;  /* constant, as is the key */
+	struct hash128 key;
 	uint32_t grid[3];
 	enum launch_left passing; /* the reason why those that pass are left */
 	int64_t granted;          /* credit that classes_fold has not counted yet */
@@ -64,17 +67,19 @@ struct class_table;
 
 /* The classes of one kernel. All zero: none. Lives as long as the process. */
 struct classes {
-	_Atomic(struct class_table *) table;
+	_Atomic(struct shape_class *) only; /* while there is one class: that */
 	_Atomic(struct shape_class *)
-		more;                     /* once there are CLASSES_MAX: what is in none of them */
+		more;            /* once there are CLASSES_MAX: what is in none of them */
+	_Atomic uintptr_t table; /* of struct class_table, and the logarithm of its capacity */
 	struct shape_class *first, *last; /* all but `more`, in the order they came; table_lock */
 	size_t count;
 };
 
-/* The class of that key, `more` if it is beyond the limit; NULL: it has to be made. No lock. */
-struct shape_class *classes_find(const struct classes *classes, struct hash128 key);
+/* That class, `more` if it is beyond the limit; NULL: it has to be made. No lock. What was found
+ * once is the answer for good. */
+struct shape_class *classes_find(const struct classes *classes, const struct class_id *id);
 /* Makes it at need; NULL without memory. Caller holds table_lock; so for all below. */
-struct shape_class *classes_get(struct classes *classes, struct hash128 key,
+struct shape_class *classes_get(struct classes *classes, const struct class_id *id,
 				const uint32_t grid[3]);
 bool classes_is_more(const struct classes *classes, const struct shape_class *c);
 

@@ -10,6 +10,10 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "shim/classes.h"
+#include "shim/guard.h"
 
 #define CAPACITY_MIN 256u
 
@@ -23,21 +27,37 @@ struct slot {
 struct table {
 	struct table *older;
 	size_t capacity, used; /* capacity: a power of two; used: slots with a handle */
-	struct slot slots[];
+	_Alignas(CACHE_LINE) struct slot slots[];
 };
 
-static _Atomic(struct table *) current;
+_Static_assert(sizeof(struct slot) == 32, "two of them are a cache line");
+
+/*
+ * The table and, in the lower bits that its alignment leaves, the binary logarithm of its capacity:
+ * who looks a handle up needs not the line in which the table begins. 0: none.
+ */
+SHIM_HOT_DATA static _Atomic uintptr_t current;
+
+static struct table *table_of(uintptr_t tagged)
+{
+	return (struct table *)(tagged & ~(uintptr_t)(CACHE_LINE - 1));
+}
+
+static struct table *table_now(void)
+{
+	return table_of(atomic_load_explicit(&current, memory_order_acquire));
+}
 
 /* Handles are addresses: multiply so that their upper bits count (Fibonacci hashing). */
-static size_t home(const struct table *t, uint64_t handle)
+static size_t home(uint64_t handle, size_t mask)
 {
-	return (size_t)((handle * 0x9e3779b97f4a7c15u) >> 32) & (t->capacity - 1);
+	return (size_t)((handle * 0x9e3779b97f4a7c15u) >> 32) & mask;
 }
 
 /* The slot of the handle, or the empty one where the search ended. */
-static struct slot *find(struct table *t, uint64_t handle)
+static inline struct slot *find(struct table *t, size_t mask, uint64_t handle)
 {
-	for (size_t i = home(t, handle);; i = (i + 1) & (t->capacity - 1)) {
+	for (size_t i = home(handle, mask);; i = (i + 1) & mask) {
 		uint64_t there = atomic_load_explicit(&t->slots[i].handle, memory_order_acquire);
 
 		if (there == handle || !there)
@@ -45,20 +65,22 @@ static struct slot *find(struct table *t, uint64_t handle)
 	}
 }
 
-struct kernel *functions_kernel(CUfunction handle)
+SHIM_HOT struct kernel *functions_kernel(CUfunction handle)
 {
-	struct table *t = atomic_load_explicit(&current, memory_order_acquire);
+	uintptr_t tagged = atomic_load_explicit(&current, memory_order_acquire);
+	size_t mask = ((size_t)1 << (tagged & (CACHE_LINE - 1))) - 1;
 
-	if (!t || !handle)
+	if (!tagged || !handle)
 		return NULL;
 	/* Of an empty slot it is NULL too. */
-	return atomic_load_explicit(&find(t, (uintptr_t)handle)->kernel, memory_order_acquire);
+	return atomic_load_explicit(&find(table_of(tagged), mask, (uintptr_t)handle)->kernel,
+				    memory_order_acquire);
 }
 
 bool functions_get(CUfunction handle, struct function *f)
 {
-	struct table *t = atomic_load(&current);
-	struct slot *s = t && handle ? find(t, (uintptr_t)handle) : NULL;
+	struct table *t = table_now();
+	struct slot *s = t && handle ? find(t, t->capacity - 1, (uintptr_t)handle) : NULL;
 
 	if (!s || !atomic_load(&s->kernel))
 		return false;
@@ -96,9 +118,10 @@ static struct table *grow(struct table *old)
 
 	while (capacity < 4 * (need + 1) || (old && capacity < old->capacity))
 		capacity *= 2;
-	t = calloc(1, sizeof(*t) + capacity * sizeof(t->slots[0]));
+	t = aligned_alloc(CACHE_LINE, sizeof(*t) + capacity * sizeof(t->slots[0]));
 	if (!t)
 		return NULL;
+	memset(t, 0, sizeof(*t) + capacity * sizeof(t->slots[0]));
 	t->older = old;
 	t->capacity = capacity;
 	for (size_t i = 0; old && i < old->capacity; i++) {
@@ -107,9 +130,10 @@ static struct table *grow(struct table *old)
 		uint64_t handle = atomic_load(&s->handle);
 
 		if (f.kernel)
-			fill(t, find(t, handle), handle, &f);
+			fill(t, find(t, capacity - 1, handle), handle, &f);
 	}
-	atomic_store_explicit(&current, t, memory_order_release);
+	atomic_store_explicit(&current, (uintptr_t)t | (unsigned)__builtin_ctzll(capacity),
+			      memory_order_release);
 	return t;
 }
 
@@ -118,7 +142,7 @@ static struct slot *place(struct table *t, uint64_t handle)
 {
 	struct slot *given_up = NULL;
 
-	for (size_t i = home(t, handle);; i = (i + 1) & (t->capacity - 1)) {
+	for (size_t i = home(handle, t->capacity - 1);; i = (i + 1) & (t->capacity - 1)) {
 		struct slot *s = &t->slots[i];
 		uint64_t there = atomic_load(&s->handle);
 
@@ -133,7 +157,7 @@ static struct slot *place(struct table *t, uint64_t handle)
 
 int functions_put(CUfunction handle, const struct function *f)
 {
-	struct table *t = atomic_load(&current);
+	struct table *t = table_now();
 
 	if (!t || 2 * (t->used + 1) > t->capacity)
 		t = grow(t);
@@ -159,7 +183,7 @@ static void empty(struct table *t, size_t i)
 
 void functions_drop(uint64_t holder)
 {
-	struct table *t = atomic_load(&current);
+	struct table *t = table_now();
 
 	for (size_t i = 0; t && i < t->capacity; i++) {
 		struct slot *s = &t->slots[i];
@@ -173,5 +197,5 @@ void functions_drop(uint64_t holder)
 
 void functions_forget(void)
 {
-	atomic_store(&current, NULL);
+	atomic_store(&current, 0);
 }

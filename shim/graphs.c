@@ -13,6 +13,7 @@
 #include "shim/kernels.h"
 #include "shim/map.h"
 #include "shim/params.h"
+#include "shim/numbers.h"
 #include "shim/recorder.h"
 
 /* A graph of more nodes is launched as it is. */
@@ -123,7 +124,7 @@ static int read_params(struct graph_kernel *k, const CUDA_KERNEL_NODE_PARAMS *p)
 	k->facts = (struct launch_facts){.call = call, .kernel = kernel};
 	if (kernel->recorded) {
 		size = params_gather(kernel, call, buffer, &k->facts.params_known);
-		k->facts.class_key = params_class(kernel, call->grid, call->params, call->extra);
+		params_id(&k->facts.class_id, kernel, call->grid, call->params, call->extra);
 		params = malloc(size + 1);
 		if (!params)
 			return -ENOMEM;
@@ -354,21 +355,31 @@ static bool capturing(CUstream stream)
 static size_t count_kernels(struct exec_graph *g, CUstream stream, struct graph_kernel **claimed)
 {
 	bool countable_only = recorder_settings()->no_data || !claimed;
-	uint64_t seq = launches_number(g->count);
+	/* Most launches record nothing, and need no numbers then. */
+	uint64_t first = numbers_exact() ? numbers_take(g->count) : 0;
 	size_t found = 0;
 
 	for (size_t i = 0; i < g->count; i++) {
 		struct graph_kernel *k = &g->kernels[i];
 
-		k->facts.seq = seq + i;
-		k->call.stream = stream;
-		if (!k->facts.kernel->recorded)
+		k->facts.seq = first ? first + i : 0;
+		if (!k->facts.kernel->recorded) {
 			launches_count_other(k->facts.kernel);
-		else if (countable_only)
+			continue;
+		}
+		if (!countable_only && launches_passes(&k->facts))
+			continue;
+		if (!first)
+			first = numbers_take(g->count);
+		k->facts.seq = first + i;
+		k->call.stream = stream;
+		if (countable_only)
 			launches_count(&k->facts);
 		else if (launches_claim(&k->facts))
 			claimed[found++] = k;
 	}
+	if (!first)
+		numbers_add(g->count);
 	return found;
 }
 

@@ -9,6 +9,13 @@
 #define SHIM_EXPORT __attribute__((visibility("default")))
 
 /*
+ * What every launch of the program goes through. Between two of them the driver's own work takes
+ * the caches: such functions lie side by side, and so do the few words that they all read.
+ */
+#define SHIM_HOT      __attribute__((hot))
+#define SHIM_HOT_DATA __attribute__((section("shim_hot")))
+
+/*
  * Runs before any sanitizer of the program is ready (AddressSanitizer calls dlsym while it sets
  * itself up): no instrumentation, no libc calls that a sanitizer intercepts.
  */

@@ -14,7 +14,7 @@
 struct driver real;
 __thread int shim_depth __attribute__((tls_model("initial-exec")));
 
-static atomic_bool ready;
+SHIM_HOT_DATA static atomic_bool ready;
 static struct error lacking; /* code 0: nothing */
 static atomic_ulong by_name;
 
@@ -36,7 +36,7 @@ static void *resolve(const char *name, void *data)
 }
 
 /* The handle is kept: the driver must not move while pointers into it are about. */
-static bool find_driver(void)
+__attribute__((cold)) static bool find_driver(void)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	void *library;
@@ -61,7 +61,7 @@ static bool find_driver(void)
 	return true;
 }
 
-bool hooks_ready(void)
+SHIM_HOT bool hooks_ready(void)
 {
 	return atomic_load_explicit(&ready, memory_order_acquire) || find_driver();
 }

@@ -53,11 +53,11 @@ struct key_plan {
 struct kernel {
 	_Alignas(CACHE_LINE) struct key_plan plan; /* constant */
 
-	/* The second line that launches touch. */
-	_Alignas(CACHE_LINE) struct classes classes;
-	_Atomic(struct tails *) tails; /* among the launches beyond CLASSES_MAX */
-	atomic_ullong launches;        /* of kernels that are only counted; no lock */
+	/* The second line that launches touch, to the table of its classes. */
+	_Alignas(CACHE_LINE) atomic_ullong launches; /* of kernels that are only counted; no lock */
 	bool recorded;                 /* launches of it are recorded; else only counted */
+	_Atomic(struct tails *) tails; /* among the launches beyond CLASSES_MAX */
+	struct classes classes;
 
 	struct image *image; /* NULL: a function that no seen module holds */
 	char *entry;         /* "" where the driver does not tell */

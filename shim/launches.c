@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "shim/functions.h"
+#include "shim/guard.h"
 #include "shim/kernels.h"
+#include "shim/numbers.h"
 #include "shim/params.h"
 #include "shim/record_launch.h"
 #include "shim/recorder.h"
@@ -15,24 +17,17 @@
 #include "shim/window.h"
 
 /* So much a kill -9 may lose of the counts. */
-#define FLUSH_NS       2000000000u
-#define FLUSH_LAUNCHES 256u
+#define FLUSH_NS 2000000000u
 /* A class whose contents could not be had is tried again with its next launches. */
 #define FAILURES_MAX 3u
 
-/* Counted by all threads: nothing else is in its cache line. */
-static struct {
-	_Alignas(CACHE_LINE) atomic_ullong count;
-	char rest[CACHE_LINE - sizeof(atomic_ullong)];
-} launches_seen;
-
 static atomic_ullong launches_recorded;
-static uint64_t claimed_total; /* recorded or being recorded, whole process; table_lock */
-static uint64_t last_flush_ns; /* table_lock */
+static uint64_t claimed_total;         /* recorded or being recorded, whole process; table_lock */
+static _Atomic uint64_t last_flush_ns; /* recorder_running_coarse_ns; table_lock to write */
 
 void launches_totals(uint64_t *seen, uint64_t *recorded)
 {
-	*seen = atomic_load(&launches_seen.count);
+	*seen = numbers_total();
 	*recorded = atomic_load(&launches_recorded);
 }
 
@@ -135,7 +130,7 @@ static void flush_locked(struct bundle_writer *w)
 	struct flush f = {.w = w};
 
 	kernels_each(flush_kernel, &f);
-	last_flush_ns = recorder_time_ns();
+	atomic_store(&last_flush_ns, recorder_running_coarse_ns() + 1);
 	recorder_put(f.r, "writing counts");
 }
 
@@ -146,28 +141,31 @@ void launches_flush(struct bundle_writer *w)
 	pthread_mutex_unlock(&recorder_table_lock);
 }
 
+/* The first time after a few launches. */
+static bool flush_due(uint64_t seq)
+{
+	uint64_t last = atomic_load(&last_flush_ns);
+
+	return last ? recorder_running_coarse_ns() - last > FLUSH_NS : seq >= NUMBERS_ROUND;
+}
+
 static void flush_now_and_then(uint64_t seq)
 {
 	struct bundle_writer *w;
 
-	if (seq % FLUSH_LAUNCHES)
+	if (!flush_due(seq))
 		return;
 	w = recorder_acquire();
 	if (!w)
 		return;
 	pthread_mutex_lock(&recorder_table_lock);
-	if (recorder_time_ns() - last_flush_ns > FLUSH_NS)
+	if (flush_due(seq))
 		flush_locked(w);
 	pthread_mutex_unlock(&recorder_table_lock);
 	recorder_release();
 }
 
 /* ---- deciding ---- */
-
-uint64_t launches_number(uint64_t count)
-{
-	return atomic_fetch_add_explicit(&launches_seen.count, count, memory_order_relaxed) + 1;
-}
 
 static void revoke_all(struct kernel *k, void *unused)
 {
@@ -296,7 +294,7 @@ static bool claim(struct launch_facts *f)
 	bool record = false;
 
 	pthread_mutex_lock(&recorder_table_lock);
-	c = classes_get(&f->kernel->classes, f->class_key, f->call->grid);
+	c = classes_get(&f->kernel->classes, &f->class_id, f->call->grid);
 	f->shape_class = c;
 	if (c) {
 		classes_revoke(c);
@@ -348,16 +346,14 @@ static bool bytes_left(const struct launch_facts *f)
 	return left;
 }
 
-/* Whether it passes by the credit of its class, which then is in *c. */
-static bool passes(const struct kernel *k, struct hash128 key, uint64_t seq, struct shape_class **c)
+bool launches_passes(const struct launch_facts *f)
 {
-	*c = window_due(seq) ? NULL : classes_find(&k->classes, key);
-	return *c && classes_pass(*c);
+	return f->shape_class && !window_due(f->seq) && classes_pass(f->shape_class);
 }
 
 bool launches_claim(struct launch_facts *f)
 {
-	if (passes(f->kernel, f->class_key, f->seq, &f->shape_class) || !claim(f) || !bytes_left(f))
+	if (!claim(f) || !bytes_left(f))
 		return false;
 	f->inputs = sweeps_inputs(f);
 	f->sweep = sweeps_note(f);
@@ -367,7 +363,7 @@ bool launches_claim(struct launch_facts *f)
 void launches_count(struct launch_facts *f)
 {
 	pthread_mutex_lock(&recorder_table_lock);
-	f->shape_class = classes_get(&f->kernel->classes, f->class_key, f->call->grid);
+	f->shape_class = classes_get(&f->kernel->classes, &f->class_id, f->call->grid);
 	if (f->shape_class) {
 		f->shape_class->seen++;
 		f->shape_class->left[LEFT_NOT_RECORDABLE].count++;
@@ -377,13 +373,14 @@ void launches_count(struct launch_facts *f)
 		recorder_fail("counting a launch", -ENOMEM);
 }
 
-void launches_count_other(struct kernel *kernel)
+SHIM_HOT void launches_count_other(struct kernel *kernel)
 {
 	atomic_fetch_add_explicit(&kernel->launches, 1, memory_order_relaxed);
 }
 
 /* Beyond the limit of classes most launches show no new tail. */
-static bool tail_passes(const struct kernel *k, struct shape_class *c, void **params, void **extra)
+__attribute__((noinline)) static bool tail_passes(const struct kernel *k, struct shape_class *c,
+						  void **params, void **extra)
 {
 	const struct tails *tails = atomic_load_explicit(&k->tails, memory_order_acquire);
 	struct params_view view;
@@ -397,21 +394,45 @@ static bool tail_passes(const struct kernel *k, struct shape_class *c, void **pa
 	return true;
 }
 
-uint64_t launches_pass(CUfunction function, const uint32_t grid[3], void **params, void **extra)
+/* Where all launches are numbered. c: the class of a recorded kernel, if it is known. */
+__attribute__((noinline)) static uint64_t pass_numbered(struct kernel *k, struct shape_class *c,
+							void **params, void **extra)
 {
-	uint64_t seq = launches_number(1);
-	struct kernel *k = functions_kernel(function);
-	struct shape_class *c;
+	uint64_t seq = numbers_take(1);
 
-	if (!k || !(seq % FLUSH_LAUNCHES))
+	if (seq % NUMBERS_ROUND == 0)
 		return seq;
 	if (!k->recorded) {
 		launches_count_other(k);
 		return 0;
 	}
-	if (passes(k, params_class(k, grid, params, extra), seq, &c))
-		return 0;
-	return c && tail_passes(k, c, params, extra) ? 0 : seq;
+	if (!c || window_due(seq))
+		return seq;
+	return classes_pass(c) || tail_passes(k, c, params, extra) ? 0 : seq;
+}
+
+/* An atomic step waits for all that is under way: there is one, behind the look-ups. */
+SHIM_HOT uint64_t launches_pass(CUfunction function, const uint32_t grid[3], void **params,
+				void **extra)
+{
+	struct kernel *k = functions_kernel(function);
+	struct shape_class *c = NULL;
+	struct class_id id;
+
+	if (!k)
+		return numbers_take(1);
+	if (k->recorded) {
+		params_id(&id, k, grid, params, extra);
+		c = classes_find(&k->classes, &id);
+	}
+	if (!numbers_can_count())
+		return numbers_exact() ? pass_numbered(k, c, params, extra) : numbers_take(1);
+	if (!k->recorded)
+		launches_count_other(k);
+	else if (!c || window_due(0) || !(classes_pass(c) || tail_passes(k, c, params, extra)))
+		return numbers_take(1);
+	numbers_count();
+	return 0;
 }
 
 static struct recording *consider(const struct launch_call *call, struct kernel *k, uint64_t seq)
@@ -420,7 +441,7 @@ static struct recording *consider(const struct launch_call *call, struct kernel 
 	struct launch_facts facts = {.call = call, .kernel = k, .seq = seq, .params = params};
 
 	facts.params_size = params_gather(k, call, params, &facts.params_known);
-	facts.class_key = params_class(k, call->grid, call->params, call->extra);
+	params_id(&facts.class_id, k, call->grid, call->params, call->extra);
 	return launches_claim(&facts) ? record_launch_begin(&facts) : NULL;
 }
 
@@ -446,8 +467,10 @@ struct recording *launches_before(const struct launch_call *call, uint64_t seq)
 /* The class of a tail stands nowhere else. */
 static void count_tail(const struct launch_facts *f)
 {
-	struct record_class record = {
-		.kernel = f->kernel->number, .shape_class = f->class_key, .seen = 1, .recorded = 1};
+	struct record_class record = {.kernel = f->kernel->number,
+				      .shape_class = class_id_key(&f->class_id),
+				      .seen = 1,
+				      .recorded = 1};
 	struct bundle_writer *w = recorder_acquire();
 
 	if (!w)
@@ -513,8 +536,9 @@ void launches_after(struct recording *r, CUresult result)
 
 void launches_forget(void)
 {
-	atomic_store(&launches_seen.count, 0);
+	numbers_forget();
 	atomic_store(&launches_recorded, 0);
-	claimed_total = last_flush_ns = 0;
+	claimed_total = 0;
+	atomic_store(&last_flush_ns, 0);
 	window_forget();
 }

@@ -41,7 +41,7 @@ struct recording *launches_before(const struct launch_call *call, uint64_t seq);
  * nothing. */
 void launches_after(struct recording *r, CUresult result);
 
-/* Launches seen and recorded. No lock needed. */
+/* Launches seen and recorded. */
 void launches_totals(uint64_t *seen, uint64_t *recorded);
 
 /* Writes CLASS and UNRECORDED records of what changed since the last time. Takes table_lock. */

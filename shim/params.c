@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shim/guard.h"
+
 #define KEY_WORDS_MAX 64u
+#define ALWAYS_INLINE __attribute__((always_inline)) static inline
 
 /* The buffer of `extra` and its size; NULL if it is not what the driver takes. */
 static const unsigned char *extra_buffer(void **extra, size_t *size)
@@ -71,11 +74,17 @@ static bool key_kind_of(enum param_kind kind, uint32_t size, enum key_kind *key)
 	}
 }
 
-/* A plain key has whole words: the grid, alignments by eights, words, pairs of fours, eights. */
+/*
+ * A plain key has whole words: the grid; alignments by eights; what may be a pointer, as its
+ * alignment or its lower half, by twos, and which of these are pointers; fours by twos; eights.
+ */
 static size_t key_words(const uint16_t ends[KEY_PLAIN])
 {
-	return 2 + (ends[KEY_ALIGNMENT] + 7u) / 8 + (ends[KEY_WORD] - ends[KEY_ALIGNMENT]) +
-	       (ends[KEY_FOUR] - ends[KEY_WORD] + 1u) / 2 + (ends[KEY_EIGHT] - ends[KEY_FOUR]);
+	size_t alignments = ends[KEY_ALIGNMENT], words = ends[KEY_WORD] - alignments;
+	size_t fours = ends[KEY_FOUR] - ends[KEY_WORD];
+
+	return 2 + (alignments + 7) / 8 + (words + 1) / 2 + (words + 63) / 64 + (fours + 1) / 2 +
+	       (ends[KEY_EIGHT] - ends[KEY_FOUR]);
 }
 
 static int plan_order(struct kernel *k)
@@ -171,9 +180,18 @@ static inline uint64_t word_at(const unsigned char *at)
 	return word;
 }
 
+static inline uint32_t four_at(const unsigned char *at)
+{
+	uint32_t four;
+
+	memcpy(&four, at, sizeof(four));
+	return four;
+}
+
+/* 0 of NULL. */
 static inline unsigned char alignment_of(uint64_t pointer)
 {
-	return pointer ? (unsigned char)((pointer | 16) & -(pointer | 16)) : 0;
+	return (unsigned char)((pointer | 16) & -(pointer | 16) & -(uint64_t)(pointer != 0));
 }
 
 static void add_alignment(struct key *key, uint64_t pointer)
@@ -238,51 +256,158 @@ struct params_view params_view(void **params, void **extra)
 
 /* ---- plain keys: without a branch that depends on a value, and of whole words ---- */
 
-static inline const unsigned char *part(const struct kernel *k, const struct params_view *v,
-					size_t i)
+/*
+ * What the gathering goes on with. direct: v has the program's own pointers; a constant, so that
+ * there are two of all that follows.
+ */
+struct gathering {
+	const struct kernel *k;
+	const struct params_view *v;
+	bool direct;
+	size_t i; /* the next parameter in key_plan.order */
+	uint64_t *to;
+};
+
+/* NULL: the parameter is not there. */
+ALWAYS_INLINE const unsigned char *part(const struct gathering *g, size_t i)
 {
-	return v->params ? v->params[k->plan.order[i]] : params_part(v, &k->key_parts[i]);
+	return g->direct ? g->v->params[g->k->plan.order[i]]
+			 : params_part(g->v, &g->k->key_parts[i]);
 }
 
-/* A pointer by its alignment, behind a bit that no number has. */
-static inline uint64_t plain_word(uint64_t word)
+/* By eights, each with those before it in front where it is not full. Returns what is behind. */
+__attribute__((noinline)) static uint64_t *pack_alignments(const struct kernel *k, void **params,
+							   const unsigned char *buffer,
+							   uint64_t *to)
 {
-	return word >> 32 ? 1ull << 63 | alignment_of(word) : word;
+	size_t end = k->plan.ends[KEY_ALIGNMENT];
+	uint64_t packed = 0;
+
+	for (size_t i = 0; i < end; i++) {
+		const struct key_part *p = &k->key_parts[i];
+
+		packed = packed << 8 |
+			 alignment_of(word_at(params ? params[p->param] : buffer + p->offset));
+		if (i % 8 == 7 || i + 1 == end)
+			*to++ = packed;
+	}
+	return to;
 }
 
-/* False: a parameter is not there. */
-static bool plain_key(const struct kernel *k, const uint32_t grid[3], const struct params_view *v,
-		      uint64_t words[KEY_WORDS_MAX])
+/* Nearly always all are aligned to 16, and none is NULL. */
+ALWAYS_INLINE bool add_alignments(struct gathering *g, size_t end)
 {
-	const struct key_plan *plan = &k->plan;
-	uint64_t *to = words + 2, packed = 0;
-	const unsigned char *at;
-	size_t i = 0;
+	uint64_t low = 0, high = 0;
 
-	words[0] = grid[0] | (uint64_t)grid[1] << 32;
-	words[1] = grid[2];
-	for (; i < plan->ends[KEY_ALIGNMENT] && (at = part(k, v, i)); i++) {
-		packed = packed << 8 | alignment_of(word_at(at));
-		if (i % 8 == 7)
-			*to++ = packed;
-	}
-	if (i % 8)
-		*to++ = packed;
-	for (; i < plan->ends[KEY_WORD] && (at = part(k, v, i)); i++)
-		*to++ = plain_word(word_at(at));
-	packed = 0;
-	for (size_t n = 0; i < plan->ends[KEY_FOUR] && (at = part(k, v, i)); i++, n++) {
-		uint32_t four;
+	for (; g->i < end; g->i++) {
+		const unsigned char *at = part(g, g->i);
 
-		memcpy(&four, at, sizeof(four));
-		packed = packed << 32 | four;
-		if (n % 2 || i + 1 == plan->ends[KEY_FOUR])
-			*to++ = packed;
-		packed = n % 2 ? 0 : packed;
+		if (!at)
+			return false;
+		low |= word_at(at);
+		high |= word_at(at) - 1;
 	}
-	for (; i < plan->ends[KEY_EIGHT] && (at = part(k, v, i)); i++)
-		*to++ = word_at(at);
-	return i == plan->ends[KEY_EIGHT];
+	if (low % 16 || high >> 63) {
+		g->to = pack_alignments(g->k, g->v->params, g->v->buffer, g->to);
+		return true;
+	}
+	for (size_t i = 0; i < end; i += 8)
+		*g->to++ =
+			i || end >= 8 ? 0x1010101010101010u : 0x1010101010101010u >> (64 - 8 * end);
+	return true;
+}
+
+/* A pointer's alignment, or the lower half. *pointers: a bit for each, shifted in. */
+ALWAYS_INLINE uint64_t half_of(uint64_t word, uint64_t *pointers)
+{
+	uint64_t pointer = word >> 32 != 0;
+
+	*pointers = 2 * *pointers + pointer;
+	return pointer ? alignment_of(word) : word;
+}
+
+ALWAYS_INLINE bool add_unknown(struct gathering *g, size_t end)
+{
+	uint64_t pointers = 0;
+	size_t count = 0;
+
+	for (; g->i + 1 < end; g->i += 2) {
+		const unsigned char *first = part(g, g->i), *second = part(g, g->i + 1);
+		uint64_t high;
+
+		if (!first || !second)
+			return false;
+		high = half_of(word_at(first), &pointers);
+		*g->to++ = high << 32 | half_of(word_at(second), &pointers);
+		count += 2;
+		if (count % 64 == 0)
+			*g->to++ = pointers;
+	}
+	if (g->i < end) {
+		const unsigned char *last = part(g, g->i++);
+
+		if (!last)
+			return false;
+		*g->to++ = half_of(word_at(last), &pointers);
+		count++;
+	}
+	if (count % 64)
+		*g->to++ = pointers;
+	return true;
+}
+
+ALWAYS_INLINE bool add_fours(struct gathering *g, size_t end)
+{
+	for (; g->i + 1 < end; g->i += 2) {
+		const unsigned char *first = part(g, g->i), *second = part(g, g->i + 1);
+
+		if (!first || !second)
+			return false;
+		*g->to++ = (uint64_t)four_at(first) << 32 | four_at(second);
+	}
+	if (g->i < end) {
+		const unsigned char *last = part(g, g->i++);
+
+		if (!last)
+			return false;
+		*g->to++ = four_at(last);
+	}
+	return true;
+}
+
+/* The words behind the grid's; false: a parameter is not there. */
+ALWAYS_INLINE bool plain_words(const struct kernel *k, const struct params_view *v, uint64_t *to,
+			       bool direct)
+{
+	const uint16_t *ends = k->plan.ends;
+	struct gathering g = {.k = k, .v = v, .direct = direct, .to = to};
+
+	if (ends[KEY_ALIGNMENT] && !add_alignments(&g, ends[KEY_ALIGNMENT]))
+		return false;
+	if (g.i < ends[KEY_WORD] && !add_unknown(&g, ends[KEY_WORD]))
+		return false;
+	if (g.i < ends[KEY_FOUR] && !add_fours(&g, ends[KEY_FOUR]))
+		return false;
+	for (; g.i < ends[KEY_EIGHT]; g.i++) {
+		const unsigned char *at = part(&g, g.i);
+
+		if (!at)
+			return false;
+		*g.to++ = word_at(at);
+	}
+	return true;
+}
+
+/* ---- other keys: by their hash ---- */
+
+static struct hash128 many_words(const struct kernel *k, const uint32_t grid[3],
+				 const struct params_view *v)
+{
+	uint64_t words[KEY_WORDS_MAX] = {grid[0] | (uint64_t)grid[1] << 32, grid[2]};
+
+	if (!plain_words(k, v, words + 2, false))
+		return hash_bytes(grid, 3 * sizeof(*grid));
+	return hash_bytes(words, k->plan.words * sizeof(*words));
 }
 
 static struct hash128 other_key(const struct kernel *k, const uint32_t grid[3],
@@ -302,15 +427,28 @@ static struct hash128 other_key(const struct kernel *k, const uint32_t grid[3],
 	return hash_bytes(key.data, key.used);
 }
 
-struct hash128 params_class(const struct kernel *k, const uint32_t grid[3], void **params,
-			    void **extra)
+__attribute__((noinline)) static void hashed_id(struct class_id *id, const struct kernel *k,
+						const uint32_t grid[3], void **params, void **extra)
 {
 	struct params_view view = params_view(params, extra);
-	uint64_t words[KEY_WORDS_MAX];
 
-	if (!k->plan.words)
-		return other_key(k, grid, &view);
-	if (!plain_key(k, grid, &view, words))
-		return hash_bytes(grid, 3 * sizeof(*grid));
-	return hash_bytes(words, k->plan.words * sizeof(*words));
+	if (k->plan.words && k->plan.words <= CLASS_WORDS) { /* not direct, or not complete */
+		class_id_begin(id, grid, k->plan.words);
+		if (plain_words(k, &view, id->words + 2, false))
+			return;
+	}
+	class_id_hashed(id, k->plan.words ? many_words(k, grid, &view) : other_key(k, grid, &view));
+}
+
+SHIM_HOT void params_id(struct class_id *id, const struct kernel *k, const uint32_t grid[3],
+			void **params, void **extra)
+{
+	struct params_view view = {.params = params};
+
+	if (params && k->plan.words && k->plan.words <= CLASS_WORDS) {
+		class_id_begin(id, grid, k->plan.words);
+		if (plain_words(k, &view, id->words + 2, true))
+			return;
+	}
+	hashed_id(id, k, grid, params, extra);
 }

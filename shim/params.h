@@ -37,15 +37,16 @@ int params_plan(struct kernel *kernel);
 void params_plan_free(struct kernel *kernel);
 
 /*
- * Hash of the grid, the integer scalars and the alignment of each pointer: the largest power of two
- * that divides it, at most 16 (Triton specialises on 16; smaller ones tell misaligned views apart).
- * NULL pointers are a class of their own. Float scalars, descriptors and scratch never count. A
- * parameter of unknown type counts as a pointer where it has 8 bytes and its upper half is not 0,
- * as an integer otherwise; one of another size than 1, 2, 4 or 8 word by word likewise. Without
- * parameters (the driver will refuse that, or their layout is not known) of the grid alone.
- * params, extra: as the program gave them. Any thread, no lock, no allocation.
+ * What the class of a launch is told by: the grid, the integer scalars and the alignment of each
+ * pointer: the largest power of two that divides it, at most 16 (Triton specialises on 16; smaller
+ * ones tell misaligned views apart). NULL pointers are a class of their own. Float scalars,
+ * descriptors and scratch never count. A parameter of unknown type counts as a pointer where it has
+ * 8 bytes and its upper half is not 0, as an integer otherwise; one of another size than 1, 2, 4 or
+ * 8 word by word likewise. Without parameters (the driver will refuse that, or their layout is not
+ * known) of the grid alone. params, extra: as the program gave them. Any thread, no lock, no
+ * allocation.
  */
-struct hash128 params_class(const struct kernel *kernel, const uint32_t grid[3], void **params,
-			    void **extra);
+void params_id(struct class_id *id, const struct kernel *kernel, const uint32_t grid[3],
+	       void **params, void **extra);
 
 #endif

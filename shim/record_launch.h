@@ -19,8 +19,8 @@ enum launch_turn {
 struct launch_facts {
 	const struct launch_call *call;
 	struct kernel *kernel;
-	struct shape_class *shape_class;
-	struct hash128 class_key;
+	struct shape_class *shape_class; /* of class_id, once it is known */
+	struct class_id class_id;
 	uint64_t seq;
 	const unsigned char *params; /* params_size bytes */
 	size_t params_size;
@@ -40,17 +40,20 @@ enum launch_outcome {
 };
 
 /*
- * Counts a launch of a recorded kernel, whose call, kernel, seq, parameters and class_key are set;
- * fills shape_class. True if it is to be recorded: then launches_settle must say what became of it.
- * Takes table_lock.
+ * Whether a launch of a class that is known already is only counted: then it is, but for its
+ * number. f->seq may be 0 if !numbers_exact(). No lock.
+ */
+bool launches_passes(const struct launch_facts *f);
+/*
+ * Counts a launch of a recorded kernel, whose call, kernel, seq, parameters and class_id are set;
+ * fills shape_class. True if it is to be recorded: then
+ * launches_settle must say what became of it. Takes table_lock.
  */
 bool launches_claim(struct launch_facts *f);
 /* Counts it only: it cannot be recorded. Takes table_lock. */
 void launches_count(struct launch_facts *f);
 /* Counts a launch of a kernel that is not recorded. Takes table_lock. */
 void launches_count_other(struct kernel *kernel);
-/* Numbers the next `count` launches of the process: returns the first. */
-uint64_t launches_number(uint64_t count);
 /* Says what became of a claimed launch (shim/launches.c). */
 void launches_settle(const struct launch_facts *f, enum launch_outcome outcome);
 /* True if a launch of the class in stream capture has been recorded. */

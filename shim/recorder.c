@@ -48,7 +48,7 @@ enum state {
 #define DRAIN_IDLE_S 2
 #define DRAIN_S      10
 
-static _Atomic enum state state;
+SHIM_HOT_DATA static _Atomic enum state state;
 static atomic_int users; /* of writer, between acquire and release */
 static struct bundle_writer *writer;
 static struct selection settings;
@@ -115,19 +115,27 @@ static void start(void)
 	}
 }
 
-bool recorder_wanted(void)
+static bool wants(enum state s)
+{
+	return s == STATE_WAITING || s == STATE_OPEN;
+}
+
+/* Reached only with the driver loaded: a process without CUDA gets no further. */
+__attribute__((cold, noinline)) static bool wanted_at_first(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	if (!hooks_ready())
+		return false;
+	pthread_once(&once, start);
+	return wants(atomic_load(&state));
+}
+
+SHIM_HOT bool recorder_wanted(void)
+{
 	enum state s = atomic_load_explicit(&state, memory_order_acquire);
 
-	if (s == STATE_UNKNOWN) {
-		/* Reached only with the driver loaded: a process without CUDA gets no further. */
-		if (!hooks_ready())
-			return false;
-		pthread_once(&once, start);
-		s = atomic_load(&state);
-	}
-	return s == STATE_WAITING || s == STATE_OPEN;
+	return s == STATE_UNKNOWN ? wanted_at_first() : wants(s);
 }
 
 const struct selection *recorder_settings(void)

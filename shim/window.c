@@ -4,13 +4,15 @@
 
 #include <stdatomic.h>
 
+#include "shim/guard.h"
 #include "shim/recorder.h"
 
-static enum window now_in;                    /* table_lock */
-static _Atomic uint64_t next_seq;             /* the first launch of the next part */
-static _Atomic uint64_t next_ns = UINT64_MAX; /* recorder_running_ns of its begin */
+static enum window now_in; /* table_lock */
+/* The first launch of the next part, and recorder_running_ns of its begin. */
+SHIM_HOT_DATA static _Atomic uint64_t next_seq;
+SHIM_HOT_DATA static _Atomic uint64_t next_ns = UINT64_MAX;
 
-bool window_due(uint64_t seq)
+SHIM_HOT bool window_due(uint64_t seq)
 {
 	uint64_t ns = atomic_load_explicit(&next_ns, memory_order_relaxed);
 

@@ -14,8 +14,9 @@ enum window {
 };
 
 /*
- * True if launch number `seq` may lie in another part than the one last looked at: window_look is
- * due. By time a few ms late, since the clock that costs least is asked. Any thread, no lock.
+ * True if launch number `seq` (0: it has none, see numbers_exact) may lie in another part than the
+ * one last looked at: window_look is due. By time a few ms late, since the clock that costs least
+ * is asked. Any thread, no lock.
  */
 bool window_due(uint64_t seq);
 

@@ -53,10 +53,11 @@ __attribute__((noinline)) static CUresult launch_kernel(launch_kernel_function *
 }
 
 #define LAUNCH_KERNEL(entry, per_thread)                                                          \
-	SHIM_EXPORT CUresult CUDAAPI entry(CUfunction f, unsigned int gx, unsigned int gy,        \
-					   unsigned int gz, unsigned int bx, unsigned int by,     \
-					   unsigned int bz, unsigned int shared, CUstream stream, \
-					   void **params, void **extra)                           \
+	SHIM_HOT SHIM_EXPORT CUresult CUDAAPI entry(CUfunction f, unsigned int gx,                \
+						    unsigned int gy, unsigned int gz,             \
+						    unsigned int bx, unsigned int by,             \
+						    unsigned int bz, unsigned int shared,         \
+						    CUstream stream, void **params, void **extra) \
 	{                                                                                         \
 		const uint32_t grid[3] = {gx, gy, gz};                                            \
 		uint64_t seq;                                                                     \
@@ -104,31 +105,32 @@ __attribute__((noinline)) static CUresult launch_cooperative(launch_cooperative_
 		    call->params));
 }
 
-#define LAUNCH_COOPERATIVE_KERNEL(entry, per_thread)                                              \
-	SHIM_EXPORT CUresult CUDAAPI entry(CUfunction f, unsigned int gx, unsigned int gy,        \
-					   unsigned int gz, unsigned int bx, unsigned int by,     \
-					   unsigned int bz, unsigned int shared, CUstream stream, \
-					   void **params)                                         \
-	{                                                                                         \
-		const uint32_t grid[3] = {gx, gy, gz};                                            \
-		uint64_t seq;                                                                     \
-                                                                                                  \
-		REAL_OR_RETURN(entry);                                                            \
-		if (shim_depth || !recorder_wanted())                                             \
-			return real.entry(f, gx, gy, gz, bx, by, bz, shared, stream, params);     \
-		seq = launches_pass(f, grid, params, NULL);                                       \
-		if (!seq)                                                                         \
-			MARKED(real.entry(f, gx, gy, gz, bx, by, bz, shared, stream, params));    \
-		return launch_cooperative(real.entry,                                             \
-					  &(struct launch_call){.entry_point = #entry,            \
-								.function = f,                    \
-								.grid = {gx, gy, gz},             \
-								.block = {bx, by, bz},            \
-								.shared_bytes = shared,           \
-								.stream = stream,                 \
-								.per_thread_stream = per_thread,  \
-								.params = params},                \
-					  seq);                                                   \
+#define LAUNCH_COOPERATIVE_KERNEL(entry, per_thread)                                             \
+	SHIM_HOT SHIM_EXPORT CUresult CUDAAPI entry(CUfunction f, unsigned int gx,               \
+						    unsigned int gy, unsigned int gz,            \
+						    unsigned int bx, unsigned int by,            \
+						    unsigned int bz, unsigned int shared,        \
+						    CUstream stream, void **params)              \
+	{                                                                                        \
+		const uint32_t grid[3] = {gx, gy, gz};                                           \
+		uint64_t seq;                                                                    \
+                                                                                                 \
+		REAL_OR_RETURN(entry);                                                           \
+		if (shim_depth || !recorder_wanted())                                            \
+			return real.entry(f, gx, gy, gz, bx, by, bz, shared, stream, params);    \
+		seq = launches_pass(f, grid, params, NULL);                                      \
+		if (!seq)                                                                        \
+			MARKED(real.entry(f, gx, gy, gz, bx, by, bz, shared, stream, params));   \
+		return launch_cooperative(real.entry,                                            \
+					  &(struct launch_call){.entry_point = #entry,           \
+								.function = f,                   \
+								.grid = {gx, gy, gz},            \
+								.block = {bx, by, bz},           \
+								.shared_bytes = shared,          \
+								.stream = stream,                \
+								.per_thread_stream = per_thread, \
+								.params = params},               \
+					  seq);                                                  \
 	}
 
 LAUNCH_COOPERATIVE_KERNEL(cuLaunchCooperativeKernel, false)
@@ -144,8 +146,8 @@ __attribute__((noinline)) static CUresult launch_ex(launch_ex_function *go,
 }
 
 #define LAUNCH_EX(entry, per_thread)                                                            \
-	SHIM_EXPORT CUresult CUDAAPI entry(const CUlaunchConfig *config, CUfunction f,          \
-					   void **params, void **extra)                         \
+	SHIM_HOT SHIM_EXPORT CUresult CUDAAPI entry(const CUlaunchConfig *config, CUfunction f, \
+						    void **params, void **extra)                \
 	{                                                                                       \
 		uint64_t seq;                                                                   \
                                                                                                 \

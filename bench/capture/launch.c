@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Host time that a capture adds to a launch it does not record, measured inside one process:
 // batches through the entry that a program gets, and through libcuda's own, in turns.
-//   kernelab capture --origin all --exclude counted -- launch [--batches N]
+//   kernelab capture --origin all --exclude counted -- launch [--batches N] [--cold BYTES]
 // Prints a Markdown table; without a capture both entries are one, and it shows the noise.
+// --cold: before each launch BYTES of memory and 64 KiB of code are gone through, out of the time
+// measured, as a real driver's own work lies between two launches; for a driver without any.
 #ifndef __CUDA_API_VERSION_INTERNAL
 #define __CUDA_API_VERSION_INTERNAL
 #endif
@@ -17,6 +19,7 @@
 #include <time.h>
 
 #include "lib/base.h"
+#include "bench/capture/evict.h"
 #include "shim/real_dl.h"
 
 #define LAUNCHES    200 /* a batch: fewer than the driver queues without waiting */
@@ -24,6 +27,7 @@
 #define THREADS_MAX 8
 #define PARAMS_MAX  20
 #define BATCHES_MAX 100000
+#define COLD_MAX    (1u << 30)
 
 /* Looked up as Triton does: under a capture the shim's wrappers. */
 #define CALLS(C)                       \
@@ -71,6 +75,8 @@ struct measurement {
 };
 
 static int batches = 401;
+static size_t cold_bytes; /* 0: launches follow one another */
+static double tick_ns;
 static CUcontext context;
 static CUdeviceptr memory;
 
@@ -146,21 +152,47 @@ struct worker {
 	int32_t numbers[PARAMS_MAX];
 	void *params[PARAMS_MAX];
 	CUgraphExec graph;
+	char *evicted;         /* cold_bytes */
 	double *plain, *added; /* batches of them: ns a launch */
 };
+
+static void set_params(struct worker *w)
+{
+	for (unsigned i = 0; i < w->m->kernel->pointers + w->m->kernel->numbers; i++) {
+		w->pointers[i] = memory;
+		w->numbers[i] = (int32_t)i;
+		w->params[i] = i < w->m->kernel->pointers ? (void *)&w->pointers[i]
+							  : (void *)&w->numbers[i];
+	}
+}
 
 static unsigned launches_of(const struct measurement *m)
 {
 	return m->nodes ? GRAPHS : LAUNCHES;
 }
 
-static void launch_graphs(const struct worker *w, const __typeof__(cu) *driver)
+static CUresult launch_one(const struct worker *w, const __typeof__(cu) *driver,
+			   const CUlaunchConfig *config)
 {
-	for (unsigned i = 0; i < GRAPHS; i++)
-		check(driver->cuGraphLaunch(w->graph, w->stream), "launching a graph");
+	const struct measurement *m = w->m;
+
+	return m->ex ? driver->cuLaunchKernelEx(config, m->kernel->function, (void **)w->params,
+						NULL)
+		     : driver->cuLaunchKernel(m->kernel->function, config->gridDimX, 1, 1, 32, 1, 1,
+					      0, w->stream, (void **)w->params, NULL);
 }
 
-static void launch_kernels(const struct worker *w, const __typeof__(cu) *driver, unsigned count)
+static double launch_graphs(const struct worker *w, const __typeof__(cu) *driver)
+{
+	double start = now_ns();
+
+	for (unsigned i = 0; i < GRAPHS; i++)
+		check(driver->cuGraphLaunch(w->graph, w->stream), "launching a graph");
+	return now_ns() - start;
+}
+
+/* ns, of the launches alone. */
+static double launch_kernels(const struct worker *w, const __typeof__(cu) *driver, unsigned count)
 {
 	const struct measurement *m = w->m;
 	CUlaunchConfig config = {.gridDimX = 1,
@@ -170,23 +202,43 @@ static void launch_kernels(const struct worker *w, const __typeof__(cu) *driver,
 				 .blockDimY = 1,
 				 .blockDimZ = 1,
 				 .hStream = w->stream};
+	double start = now_ns();
 
 	for (unsigned i = 0; i < count; i++) {
 		config.gridDimX = 1 + i % m->classes;
-		check(m->ex ? driver->cuLaunchKernelEx(&config, m->kernel->function,
-						       (void **)w->params, NULL)
-			    : driver->cuLaunchKernel(m->kernel->function, config.gridDimX, 1, 1, 32,
-						     1, 1, 0, w->stream, (void **)w->params, NULL),
-		      "launching");
+		check(launch_one(w, driver, &config), "launching");
 	}
+	return now_ns() - start;
 }
 
-static void batch(const struct worker *w, const __typeof__(cu) *driver)
+/* The same, each by itself. What the program has just written is not cold. */
+static double launch_cold(struct worker *w, const __typeof__(cu) *driver)
+{
+	CUlaunchConfig config = {
+		.gridDimY = 1, .gridDimZ = 1, .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1};
+	uint64_t ticks = 0;
+
+	config.hStream = w->stream;
+	for (unsigned i = 0; i < LAUNCHES; i++) {
+		uint64_t start;
+		CUresult r;
+
+		evict(w->evicted, cold_bytes);
+		set_params(w);
+		config.gridDimX = 1 + i % w->m->classes;
+		start = evict_ticks();
+		r = launch_one(w, driver, &config);
+		ticks += evict_ticks() - start;
+		check(r, "launching");
+	}
+	return (double)ticks * tick_ns;
+}
+
+static double batch(struct worker *w, const __typeof__(cu) *driver)
 {
 	if (w->m->nodes)
-		launch_graphs(w, driver);
-	else
-		launch_kernels(w, driver, LAUNCHES);
+		return launch_graphs(w, driver);
+	return cold_bytes ? launch_cold(w, driver) : launch_kernels(w, driver, LAUNCHES);
 }
 
 /* False where the driver captures nothing: the one of tests, whose launches take no time. */
@@ -203,16 +255,14 @@ static bool make_graph(struct worker *w)
 }
 
 /* All threads go through the same entry at the same time. */
-static double timed(const struct worker *w, const __typeof__(cu) *driver)
+static double timed(struct worker *w, const __typeof__(cu) *driver)
 {
-	double start, end;
+	double ns;
 
 	pthread_barrier_wait(w->together);
-	start = now_ns();
-	batch(w, driver);
-	end = now_ns();
+	ns = batch(w, driver);
 	CHECK(cuStreamSynchronize(w->stream));
-	return (end - start) / launches_of(w->m);
+	return ns / launches_of(w->m);
 }
 
 static void *work(void *data)
@@ -221,12 +271,10 @@ static void *work(void *data)
 
 	CHECK(cuCtxSetCurrent(context));
 	CHECK(cuStreamCreate(&w->stream, CU_STREAM_NON_BLOCKING));
-	for (unsigned i = 0; i < PARAMS_MAX; i++) {
-		w->pointers[i] = memory;
-		w->numbers[i] = (int32_t)i;
-		w->params[i] = i < w->m->kernel->pointers ? (void *)&w->pointers[i]
-							  : (void *)&w->numbers[i];
-	}
+	set_params(w);
+	w->evicted = cold_bytes ? calloc(1, cold_bytes) : NULL;
+	if (cold_bytes && !w->evicted)
+		exit(1);
 	if (w->m->nodes && !make_graph(w))
 		return NULL;
 	/* What is to be recorded is, and caches are warm. */
@@ -240,6 +288,7 @@ static void *work(void *data)
 		w->plain[b] = b % 2 ? second : first;
 		w->added[b] = b % 2 ? first - second : second - first;
 	}
+	free(w->evicted);
 	return NULL;
 }
 
@@ -296,12 +345,20 @@ int main(int argc, char **argv)
 	};
 	CUdevice device = 0;
 
-	if (argc == 3 && !strcmp(argv[1], "--batches"))
-		batches = atoi(argv[2]);
-	if ((argc != 1 && argc != 3) || batches < 1 || batches > BATCHES_MAX) {
-		fprintf(stderr, "usage: launch [--batches N]\n");
+	for (int i = 1; i < argc; i += 2) {
+		if (i + 1 < argc && !strcmp(argv[i], "--batches"))
+			batches = atoi(argv[i + 1]);
+		else if (i + 1 < argc && !strcmp(argv[i], "--cold"))
+			cold_bytes = strtoul(argv[i + 1], NULL, 0);
+		else
+			batches = 0;
+	}
+	if (batches < 1 || batches > BATCHES_MAX || cold_bytes > COLD_MAX) {
+		fprintf(stderr, "usage: launch [--batches N] [--cold BYTES]\n");
 		return 2;
 	}
+	if (cold_bytes)
+		tick_ns = evict_tick_ns();
 	open_driver();
 	CHECK(cuInit(0));
 	CHECK(cuDeviceGet(&device, 0));

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """What a capture costs: launches, and training steps of tests/gpu/train_big.py, with and without it.
 
-usage: overhead.py BUILD_DIR [--driver FOLDER] [--batches N] [--train N] [--steps N]
+usage: overhead.py BUILD_DIR [--driver FOLDER] [--batches N] [--cold BYTES] [--train N] [--steps N]
     --driver FOLDER  where libcuda.so.1 is, if it is not the machine's: BUILD_DIR/softgpu, or
                      BUILD_DIR/tests/shim, whose launches take no time
     --batches N      pairs of batches of launches (default 401)
+    --cold BYTES     go through so much memory, and 64 KiB of code, before each launch
     --train N        alternating runs with and without of training steps (default 0: none): needs a
                      GPU and PyTorch; about 60 s, and 20 s a run
     --option WORD    one more word for kernelab capture of these; may be repeated
@@ -43,13 +44,12 @@ def alternate(kernelab, rounds, command, env, read, options):
     return plain, captured
 
 
-def launches(kernelab, build, driver, batches):
+def launches(kernelab, build, driver, words):
     """Measured inside one process: see bench/capture/launch.c."""
     env = {"LD_LIBRARY_PATH": driver} if driver else {}
     with tempfile.TemporaryDirectory() as folder:
         print(run([kernelab, "capture", "--device", "gpu", "--origin", "all", "--exclude", "^counted_",
-                   "-o", f"{folder}/out", "--", os.path.join(build, "bench/launch"), "--batches", str(batches)],
-                  env).stdout)
+                   "-o", f"{folder}/out", "--", os.path.join(build, "bench/launch"), *words], env).stdout)
 
 
 def steps(kernelab, rounds, count, options):
@@ -74,11 +74,13 @@ parser = argparse.ArgumentParser()
 parser.add_argument("build")
 parser.add_argument("--driver", default="")
 parser.add_argument("--batches", type=int, default=401)
+parser.add_argument("--cold", default="")
 parser.add_argument("--train", type=int, default=0)
 parser.add_argument("--steps", type=int, default=200)
 parser.add_argument("--option", action="append", default=[])
 options = parser.parse_args()
 kernelab = os.path.join(os.path.abspath(options.build), "tools/kernelab")
-launches(kernelab, os.path.abspath(options.build), options.driver, options.batches)
+launches(kernelab, os.path.abspath(options.build), options.driver,
+         ["--batches", str(options.batches), *(["--cold", options.cold] if options.cold else [])])
 if options.train:
     steps(kernelab, options.train, options.steps, options.option)

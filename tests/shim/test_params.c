@@ -62,6 +62,16 @@ static void unmake(struct made *m)
 	free(m->kernel);
 }
 
+/* The key of a launch, as it stands in the bundle. */
+static struct hash128 params_class(const struct kernel *k, const uint32_t grid[3], void **params,
+				   void **extra)
+{
+	struct class_id id;
+
+	params_id(&id, k, grid, params, extra);
+	return class_id_key(&id);
+}
+
 /* By kernelParams, which must be the same by `extra`. */
 static struct hash128 key(struct made *m)
 {

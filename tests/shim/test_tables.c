@@ -113,9 +113,28 @@ static void handles_while_they_change(void **state)
 
 /* ---- classes ---- */
 
-static struct hash128 key(uint64_t i)
+/* Of as many words as there may be, the last ones 0 or not. */
+static struct class_id id(uint64_t i)
 {
-	return hash_bytes(&i, sizeof(i));
+	struct class_id made;
+
+	class_id_begin(&made, one, CLASS_WORDS - i % 12);
+	made.words[2 + i % 2] = i;
+	return made;
+}
+
+static struct shape_class *find(const struct classes *classes, uint64_t i)
+{
+	struct class_id wanted = id(i);
+
+	return classes_find(classes, &wanted);
+}
+
+static struct shape_class *get(struct classes *classes, uint64_t i)
+{
+	struct class_id wanted = id(i);
+
+	return classes_get(classes, &wanted, one);
 }
 
 static void limit_of_classes(void **state)
@@ -124,21 +143,23 @@ static void limit_of_classes(void **state)
 	struct shape_class *more;
 	size_t n = 0;
 
-	assert_null(classes_find(&classes, key(0)));
+	assert_null(find(&classes, 0));
 	for (uint64_t i = 0; i < CLASSES_MAX; i++) {
-		struct shape_class *c = classes_get(&classes, key(i), one);
+		struct shape_class *c = get(&classes, i);
 
 		assert_non_null(c);
 		assert_false(classes_is_more(&classes, c));
-		assert_null(classes_find(&classes, key(i + 1)));
+		assert_null(find(&classes, i + 1));
 	}
-	more = classes_get(&classes, key(1000), one);
+	more = get(&classes, 1000);
 	assert_true(classes_is_more(&classes, more));
-	assert_ptr_equal(classes_find(&classes, key(2000)), more);
+	assert_ptr_equal(find(&classes, 2000), more);
 	for (struct shape_class *c = classes.first; c; c = c->next, n++) {
-		assert_true(hash_equal(c->key, key(n)));
-		assert_ptr_equal(classes_find(&classes, key(n)), c);
-		assert_int_equal((uintptr_t)c % CACHE_LINE, 0);
+		struct class_id made = id(n);
+
+		assert_true(hash_equal(c->key, class_id_key(&made)));
+		assert_ptr_equal(find(&classes, n), c);
+		assert_int_equal((uintptr_t)c % (2 * CACHE_LINE), 0);
 	}
 	assert_int_equal(n, CLASSES_MAX);
 }
@@ -146,7 +167,7 @@ static void limit_of_classes(void **state)
 static void credit(void **state)
 {
 	struct classes classes = {.count = 0};
-	struct shape_class *c = classes_get(&classes, key(1), one);
+	struct shape_class *c = get(&classes, 1);
 
 	assert_false(classes_pass(c));
 	classes_grant(c, LEFT_SKIPPED, 3);
@@ -197,7 +218,7 @@ static void credit_of_many_threads(void **state)
 	pthread_t threads[READERS];
 	uint64_t left = 0;
 
-	shared = classes_get(&classes, key(1), one);
+	shared = get(&classes, 1);
 	for (int i = 0; i < READERS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, launch, NULL), 0);
 	for (int i = 0; i < 1000; i++) { /* as the writer of counts */
