@@ -5,6 +5,7 @@
 
 #include "softgpu/number.h"
 #include "softgpu/races.h"
+#include "softgpu/shadow_step.h"
 #include "softgpu/warp.h"
 
 static uint64_t add_float(enum type t, uint64_t x, uint64_t y)
@@ -129,11 +130,16 @@ bool run_atomic(const struct run *r, uint32_t mask)
 
 			memcpy(&x, host[l] + (size_t)k * bytes, bytes);
 			n = apply(i, x, operands[k], z);
+			if (r->m->shadow &&
+			    !shadow_atomic(r, l, k, host[l] + (size_t)k * bytes, &n))
+				return false;
 			memcpy(host[l] + (size_t)k * bytes, &n, bytes);
 			if (wide)
 				((uint64_t *)d)[l] = x;
 			else
 				((uint32_t *)d)[l] = (uint32_t)x;
+			if (r->m->shadow)
+				shadow_atomic_old(r, l, k);
 		}
 	}
 	if (r->m->races) {

@@ -2,6 +2,7 @@
 /* Exchanges between the lanes of a warp: shfl, vote, match, redux, elect, bar.warp. */
 #include <string.h>
 
+#include "softgpu/shadow_step.h"
 #include "softgpu/warp.h"
 
 static uint32_t members_of(const struct run *r, uint32_t mask)
@@ -41,13 +42,21 @@ static void shuffle(const struct run *r, uint32_t mask)
 	const struct instruction *i = r->i;
 	const uint32_t *a = run_slot(r, i->a), *b = run_slot(r, i->b), *c = run_slot(r, i->c);
 	uint32_t values[WARP_LANES], ok = 0;
+	uint8_t sources[WARP_LANES];
 
 	for (uint32_t l = 0; l < WARP_LANES; l++) {
 		uint32_t from;
 		bool in = source_lane((enum shuffle_mode)i->mode, l, b[l], c[l], &from);
 
-		values[l] = a[in ? from & 31 : l];
+		sources[l] = (uint8_t)(in ? from & 31 : l);
+		values[l] = a[sources[l]];
 		ok |= (uint32_t)in << l;
+	}
+	if (r->m->shadow) {
+		shadow_shuffle(r, sources, mask);
+		r->m->lanes->blend32(run_slot(r, i->d), values, run_slot(r, i->d), mask);
+		run_set_predicate(r, i->e, ok, mask);
+		return;
 	}
 	run_write32(r, i->d, values, mask);
 	run_set_predicate(r, i->e, ok, mask);

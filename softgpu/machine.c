@@ -9,6 +9,7 @@
 
 #include "lib/base.h"
 #include "softgpu/races.h"
+#include "softgpu/shadow_cell.h"
 #include "softgpu/warp.h"
 
 /* Warp instructions that a warp may run before the next one's turn, so that spinning ends. */
@@ -109,6 +110,19 @@ static void *aligned_zeros(size_t count, size_t size)
 	return p;
 }
 
+static bool allocate_shadow(struct machine *m, size_t warps)
+{
+	size_t bytes = warps * m->program->frame_slots * SLOT_BYTES;
+
+	/* Doubles need no zeros: a byte without a tag has none. */
+	m->tag_memory = aligned_zeros(bytes, 1);
+	m->shadow_memory = calloc(bytes, sizeof(double));
+	free(m->shadow->lost_at);
+	m->shadow->lost_size = m->program->code_count;
+	m->shadow->lost_at = calloc(m->shadow->lost_size + 1, 1);
+	return m->tag_memory && m->shadow_memory && m->shadow->lost_at;
+}
+
 static bool allocate(struct machine *m)
 {
 	const struct ptx_program *g = m->program;
@@ -123,6 +137,8 @@ static bool allocate(struct machine *m)
 	m->return_memory = aligned_zeros(warps * g->function_count, WARP_LANES * sizeof(uint32_t));
 	b->shared = aligned_zeros(m->shared_bytes + 1ull, 1);
 	b->local = aligned_zeros(warps * WARP_LANES, g->local_bytes + 1ull);
+	if (m->shadow && !allocate_shadow(m, warps))
+		return false;
 	if (!b->warps || !m->slot_memory || !m->predicate_memory || !m->return_memory ||
 	    !b->shared || !b->local)
 		return false;
@@ -131,6 +147,10 @@ static bool allocate(struct machine *m)
 
 		w->index = (uint32_t)k;
 		w->slots = (uint8_t *)m->slot_memory + k * g->frame_slots * SLOT_BYTES;
+		if (m->shadow) {
+			w->tags = (uint8_t *)m->tag_memory + k * g->frame_slots * SLOT_BYTES;
+			w->shadows = (double *)m->shadow_memory + k * g->frame_slots * SLOT_BYTES;
+		}
 		w->predicates = (uint32_t *)m->predicate_memory + k * g->frame_predicates;
 		w->returns = (uint32_t *)m->return_memory + k * g->function_count * WARP_LANES;
 	}
@@ -144,6 +164,8 @@ static void release(struct machine *m)
 	free(m->slot_memory);
 	free(m->predicate_memory);
 	free(m->return_memory);
+	free(m->tag_memory);
+	free(m->shadow_memory);
 	free(m->block.shared);
 	free(m->block.local);
 }
@@ -167,6 +189,12 @@ static void start_block(struct machine *m, uint64_t index)
 	memset(m->predicate_memory, 0, (size_t)b->warp_count * g->frame_predicates * 4);
 	if (m->races)
 		races_block(m->races);
+	if (m->shadow) {
+		shadow_forget(m->shadow, b->shared, m->shared_bytes);
+		shadow_forget(m->shadow, b->local,
+			      (uint64_t)b->warp_count * WARP_LANES * g->local_bytes);
+		memset(m->tag_memory, 0, (size_t)b->warp_count * g->frame_slots * SLOT_BYTES);
+	}
 	for (uint32_t k = 0; k < b->warp_count; k++) {
 		struct warp *w = &b->warps[k];
 		uint32_t lanes = m->threads - k * WARP_LANES;
@@ -303,7 +331,10 @@ static bool run_blocks(struct machine *m)
 enum machine_fault_kind machine_run(const struct machine_launch *launch,
 				    struct machine_fault *fault, struct machine_counts *counts)
 {
-	struct machine m = {.launch = launch, .fault = fault, .random = launch->schedule_seed};
+	struct machine m = {.launch = launch,
+			    .fault = fault,
+			    .random = launch->schedule_seed,
+			    .shadow = launch->shadow};
 
 	memset(fault, 0, sizeof(*fault));
 	m.program = launch->module->program;

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "softgpu/ptx.h"
+#include "softgpu/shadow.h"
 
 /* Device memory: [base, base + size) of the device's addresses lies at host. */
 struct memory_range {
@@ -42,7 +43,8 @@ struct machine_launch {
 	size_t block_count;
 	struct machine_races *races; /* to be filled; NULL: not looked for, which is faster */
 	const volatile bool
-		*stop; /* set by another thread: ends the launch as a timeout; or NULL */
+		*stop;         /* set by another thread: ends the launch as a timeout; or NULL */
+	struct shadow *shadow; /* kept beside what is executed, which stays the same; or NULL */
 };
 
 enum machine_fault_kind {

@@ -9,6 +9,7 @@
 
 #include "softgpu/number.h"
 #include "softgpu/races.h"
+#include "softgpu/shadow_step.h"
 #include "softgpu/warp.h"
 
 static bool whole_warp(const struct run *r, uint32_t mask)
@@ -30,6 +31,36 @@ static bool matrix_rows(const struct run *r, bool write, uint8_t *host[WARP_LANE
 	return run_resolve(r, matrix_lanes(r->i), 16, write, host);
 }
 
+/* Where the half of lane l of matrix k lies. */
+static uint8_t *matrix_half(const struct run *r, uint8_t *const *host, unsigned k, unsigned l,
+			    unsigned half)
+{
+	unsigned row = l / 4, column = l % 4 * 2 + half;
+
+	return r->i->mode ? host[k * 8 + column] + (size_t)2 * row
+			  : host[k * 8 + row] + (size_t)2 * column;
+}
+
+static void load_shadow(const struct run *r, uint8_t *const *host)
+{
+	for (unsigned k = 0; k < r->i->count; k++)
+		for (unsigned l = 0; l < WARP_LANES; l++)
+			for (unsigned half = 0; half < 2; half++)
+				shadow_matrix_load(r, r->m->program->extras[r->i->extras + k], l,
+						   half, matrix_half(r, host, k, l, half));
+}
+
+static bool store_shadow(const struct run *r, uint8_t *const *host)
+{
+	for (unsigned k = 0; k < r->i->count; k++)
+		for (unsigned l = 0; l < WARP_LANES; l++)
+			for (unsigned half = 0; half < 2; half++)
+				if (!shadow_matrix_store(r, r->m->program->extras[r->i->extras + k],
+							 l, half, matrix_half(r, host, k, l, half)))
+					return false;
+	return true;
+}
+
 bool run_load_matrix(const struct run *r, uint32_t mask)
 {
 	const struct instruction *i = r->i;
@@ -40,6 +71,8 @@ bool run_load_matrix(const struct run *r, uint32_t mask)
 		return false;
 	if (r->m->races)
 		races_read(r, matrix_lanes(i), 16, host);
+	if (r->m->shadow)
+		load_shadow(r, host);
 	for (unsigned k = 0; k < i->count * 8u; k++)
 		memcpy(m[k / 8][k % 8], host[k], 16);
 	for (unsigned k = 0; k < i->count; k++) {
@@ -62,7 +95,8 @@ bool run_store_matrix(const struct run *r, uint32_t mask)
 	uint8_t *host[WARP_LANES];
 	uint16_t m[4][8][8];
 
-	if (!whole_warp(r, mask) || !matrix_rows(r, true, host))
+	if (!whole_warp(r, mask) || !matrix_rows(r, true, host) ||
+	    (r->m->shadow && !store_shadow(r, host)))
 		return false;
 	for (unsigned k = 0; k < i->count; k++) {
 		const uint32_t *s = run_slot(r, r->m->program->extras[i->extras + k]);
@@ -91,20 +125,6 @@ bool run_store_matrix(const struct run *r, uint32_t mask)
 /* ---- mma ---- */
 
 #define MMA_FRACTION_BITS 25
-
-static double element_value(const struct run *r, uint32_t slot, unsigned lane, unsigned half)
-{
-	uint32_t v = ((const uint32_t *)run_slot(r, slot))[lane];
-
-	switch (r->i->element) {
-	case TYPE_F16:
-		return f16_value(v >> 16 * half & 0xffff);
-	case TYPE_BF16:
-		return bf16_value(v >> 16 * half & 0xffff);
-	default: /* tf32 is read cut to 10 fraction bits */
-		return f32_from(v & 0xffffe000u);
-	}
-}
 
 /*
  * c + sum of a[k] b[k]: every term cut towards zero at MMA_FRACTION_BITS below the largest
@@ -139,13 +159,36 @@ struct tile {
 	double a[16][16], b[16][8], c[16][8];
 };
 
+/* An element as it is, or as its shadow; half: of the register, always 0 where it has 32 bits. */
+typedef double element_reader(const struct run *r, uint32_t slot, unsigned lane, unsigned half,
+			      enum type t);
+
+static double actual_element(const struct run *r, uint32_t slot, unsigned lane, unsigned half,
+			     enum type t)
+{
+	uint32_t v = ((const uint32_t *)run_slot(r, slot))[lane];
+
+	switch (t) {
+	case TYPE_F16:
+		return f16_value(v >> 16 * half & 0xffff);
+	case TYPE_BF16:
+		return bf16_value(v >> 16 * half & 0xffff);
+	case TYPE_F32:
+		return f32_from(v);
+	default: /* tf32 is read cut to 10 fraction bits */
+		return f32_from(v & 0xffffe000u);
+	}
+}
+
 /* Fragments as in the PTX ISA, 9.7.14.5: group = lane / 4, in it = lane % 4. */
-static void gather(const struct run *r, struct tile *t)
+static void gather(const struct run *r, struct tile *t, element_reader *read)
 {
 	const struct instruction *i = r->i;
 	const uint32_t *extras = r->m->program->extras + i->extras + i->mode;
 	unsigned per = i->element == TYPE_TF32 ? 1 : 2, k = i->flags;
 	unsigned a_count = 16 * k / 32 / per, b_count = 8 * k / 32 / per;
+	enum type type = (enum type)i->element;
+	bool wide = i->mode == 4;
 
 	for (unsigned l = 0; l < WARP_LANES; l++) {
 		unsigned group = l / 4, in = l % 4;
@@ -153,19 +196,15 @@ static void gather(const struct run *r, struct tile *t)
 		for (unsigned n = 0; n < a_count; n++)
 			for (unsigned h = 0; h < per; h++)
 				t->a[group + 8 * (n & 1)][in * per + h + 4 * per * (n >> 1)] =
-					element_value(r, extras[n], l, h);
+					read(r, extras[n], l, h, type);
 		for (unsigned n = 0; n < b_count; n++)
 			for (unsigned h = 0; h < per; h++)
 				t->b[in * per + h + 4 * per * n][group] =
-					element_value(r, extras[a_count + n], l, h);
-		for (unsigned n = 0; n < 4; n++) {
-			const uint32_t *c =
-				run_slot(r, extras[a_count + b_count + (i->mode == 4 ? n : n / 2)]);
-
+					read(r, extras[a_count + n], l, h, type);
+		for (unsigned n = 0; n < 4; n++)
 			t->c[group + 8 * (n >> 1)][in * 2 + (n & 1)] =
-				i->mode == 4 ? f32_from(c[l])
-					     : f16_value(c[l] >> 16 * (n & 1) & 0xffff);
-		}
+				read(r, extras[a_count + b_count + (wide ? n : n / 2)], l,
+				     wide ? 0 : n & 1, wide ? TYPE_F32 : TYPE_F16);
 	}
 }
 
@@ -189,22 +228,53 @@ static void scatter(const struct run *r, const struct tile *t)
 	}
 }
 
-bool run_mma(const struct run *r, uint32_t mask)
+static void scatter_shadow(const struct run *r, const struct tile *t)
 {
-	unsigned k = r->i->flags;
-	struct tile t;
+	const uint32_t *extras = r->m->program->extras + r->i->extras;
+	bool wide = r->i->mode == 4;
 
-	if (!whole_warp(r, mask))
-		return false;
-	gather(r, &t);
+	for (unsigned l = 0; l < WARP_LANES; l++)
+		for (unsigned n = 0; n < 4; n++)
+			shadow_set_element(r, extras[wide ? n : n / 2], l, wide ? 0 : n & 1,
+					   wide ? TYPE_F32 : TYPE_F16,
+					   t->c[l / 4 + 8 * (n >> 1)][l % 4 * 2 + (n & 1)]);
+}
+
+static double double_sum(const double *a, const double *b, unsigned n, double c)
+{
+	for (unsigned k = 0; k < n; k++)
+		c += a[k] * b[k];
+	return c;
+}
+
+static void multiply(struct tile *t, unsigned k,
+		     double (*sum)(const double *a, const double *b, unsigned n, double c))
+{
 	for (unsigned m = 0; m < 16; m++)
 		for (unsigned n = 0; n < 8; n++) {
 			double column[16];
 
 			for (unsigned j = 0; j < k; j++)
-				column[j] = t.b[j][n];
-			t.c[m][n] = mma_sum(t.a[m], column, k, t.c[m][n]);
+				column[j] = t->b[j][n];
+			t->c[m][n] = sum(t->a[m], column, k, t->c[m][n]);
 		}
+}
+
+bool run_mma(const struct run *r, uint32_t mask)
+{
+	unsigned k = r->i->flags;
+	struct tile t, shadow;
+
+	if (!whole_warp(r, mask))
+		return false;
+	gather(r, &t, actual_element);
+	if (r->m->shadow) {
+		gather(r, &shadow, shadow_element);
+		multiply(&shadow, k, double_sum);
+	}
+	multiply(&t, k, mma_sum);
 	scatter(r, &t);
+	if (r->m->shadow)
+		scatter_shadow(r, &shadow);
 	return true;
 }

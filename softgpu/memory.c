@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "softgpu/races.h"
+#include "softgpu/shadow_step.h"
 #include "softgpu/warp.h"
 
 static bool in_range(const struct memory_range *c, uint64_t address, uint64_t bytes)
@@ -264,6 +265,8 @@ bool run_load(const struct run *r, uint32_t mask)
 			races_acquire(r);
 		races_read(r, mask, bytes * i->count, host);
 	}
+	if (r->m->shadow)
+		shadow_load(r, mask, host);
 	for (unsigned k = 0; k < i->count; k++) {
 		void *d = run_slot(r, r->m->program->extras[i->extras + k]);
 
@@ -317,7 +320,8 @@ bool run_store(const struct run *r, uint32_t mask)
 	unsigned bytes = type_bytes((enum type)r->i->element) * r->i->count;
 	uint8_t *host[WARP_LANES];
 
-	if (!run_resolve(r, mask, bytes, true, host))
+	if (!run_resolve(r, mask, bytes, true, host) ||
+	    (r->m->shadow && !shadow_save(r, mask, host)))
 		return false;
 	if (!r->m->races) {
 		store_elements(r, mask, host);
@@ -363,6 +367,8 @@ bool run_copy_async(const struct run *r, uint32_t mask)
 		enum space space = SPACE_GLOBAL;
 
 		memset(destination[l], 0, i->count);
+		if (r->m->shadow)
+			shadow_copy(r, destination[l], NULL, i->count);
 		if (!(reading >> l & 1))
 			continue;
 		if (from[l] & (i->count - 1u))
@@ -373,6 +379,8 @@ bool run_copy_async(const struct run *r, uint32_t mask)
 			return run_fault(r, MACHINE_ILLEGAL_ADDRESS, l, from[l],
 					 "load of %u bytes outside of every allocation", n);
 		memcpy(destination[l], source[l], n);
+		if (r->m->shadow && !shadow_copy(r, destination[l], source[l], n))
+			return false;
 	}
 	if (r->m->races)
 		races_copy(r, mask, i->count, destination);

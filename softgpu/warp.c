@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "softgpu/races.h"
+#include "softgpu/shadow_step.h"
 
 bool run_fault(const struct run *r, enum machine_fault_kind kind, unsigned lane, uint64_t address,
 	       const char *format, ...)
@@ -339,6 +340,24 @@ static void run_unpack(const struct run *r, uint32_t mask)
 	}
 }
 
+static inline void run_registers(const struct run *r, uint32_t mask)
+{
+	switch (r->i->code) {
+	case CODE_LANES:
+		run_lanes(r, mask);
+		break;
+	case CODE_SELECT:
+		run_select(r, mask);
+		break;
+	case CODE_PACK:
+		run_pack(r, mask);
+		break;
+	default:
+		run_unpack(r, mask);
+		break;
+	}
+}
+
 static void write_address(const struct run *r, uint64_t v, uint32_t mask)
 {
 	uint64_t wide[WARP_LANES];
@@ -412,6 +431,8 @@ static const uint32_t *copy_locals(const struct run *r, const uint32_t *list, ui
 			uint8_t *local = local_of(r, (unsigned)__builtin_ctz(left));
 
 			memmove(local + list[1], local + list[0], list[2]);
+			if (r->m->shadow)
+				shadow_copy(r, local + list[1], local + list[0], list[2]);
 		}
 	return list;
 }
@@ -533,6 +554,14 @@ enum step {
 	STEP_FAULT
 };
 
+/* What changes registers only, with their shadows. */
+static void run_shadowed(const struct run *r, uint32_t mask)
+{
+	shadow_before(r, mask);
+	run_registers(r, mask);
+	shadow_after(r, mask);
+}
+
 /* Everything that is no plain arithmetic. mask is not 0, but for branches. */
 static enum step run_other(const struct run *r, uint32_t mask)
 {
@@ -646,22 +675,19 @@ static bool run_group(struct machine *m, struct warp *w, struct group *g)
 		}
 		switch (i->code) {
 		case CODE_LANES:
-			run_lanes(&r, mask);
+		case CODE_SELECT:
+		case CODE_PACK:
+		case CODE_UNPACK:
+			if (m->shadow)
+				run_shadowed(&r, mask);
+			else
+				run_registers(&r, mask);
 			break;
 		case CODE_COMPARE:
 			run_compare(&r, mask);
 			break;
-		case CODE_SELECT:
-			run_select(&r, mask);
-			break;
 		case CODE_PREDICATE:
 			run_predicate_logic(&r, mask);
-			break;
-		case CODE_PACK:
-			run_pack(&r, mask);
-			break;
-		case CODE_UNPACK:
-			run_unpack(&r, mask);
 			break;
 		case CODE_LOAD:
 			step = run_load(&r, mask) ? STEP_NEXT : STEP_FAULT;

@@ -11,6 +11,7 @@
 #include "softgpu/lanes.h"
 #include "softgpu/machine.h"
 #include "softgpu/program.h"
+#include "softgpu/shadow.h"
 
 enum group_state {
 	GROUP_READY,
@@ -28,6 +29,8 @@ struct group {
 
 struct warp {
 	uint8_t *slots; /* frames of all functions */
+	uint8_t *tags;  /* shadows of slots, byte by byte; NULL without */
+	double *shadows;
 	uint32_t *predicates;
 	uint32_t *returns; /* program->function_count x 32: pc of the call */
 	struct group groups[WARP_LANES];
@@ -61,9 +64,11 @@ struct machine {
 	const struct memory_range *last_range;
 	struct block block;
 	uint64_t random;
+	struct shadow *shadow; /* or NULL */
 	void *slot_memory, *predicate_memory, *return_memory;
 	struct races *races; /* NULL: not looked for */
-	uint64_t quantum;    /* instructions left until the caller looks at quota and stop */
+	void *tag_memory, *shadow_memory;
+	uint64_t quantum; /* instructions left until the caller looks at quota and stop */
 };
 
 /* What an instruction needs: the group that executes it, and its frame. */
@@ -93,11 +98,15 @@ static inline void run_set_predicate(const struct run *r, uint32_t operand, uint
 
 	*p = (*p & ~mask) | (value & mask);
 }
+/* shadow_step.c: registers lose their shadows in the lanes of mask. */
+void shadow_clear(const struct run *r, uint32_t operand, bool wide, uint32_t mask);
 static inline void run_write32(const struct run *r, uint32_t operand, const uint32_t *values,
 			       uint32_t mask)
 {
 	void *d = run_slot(r, operand);
 
+	if (r->m->shadow)
+		shadow_clear(r, operand, false, mask);
 	r->m->lanes->blend32(d, values, d, mask);
 }
 static inline void run_write64(const struct run *r, uint32_t operand, const uint64_t *values,
@@ -105,6 +114,8 @@ static inline void run_write64(const struct run *r, uint32_t operand, const uint
 {
 	void *d = run_slot(r, operand);
 
+	if (r->m->shadow)
+		shadow_clear(r, operand, true, mask);
 	r->m->lanes->blend64(d, values, d, mask);
 }
 

@@ -40,7 +40,8 @@ enum machine_fault_kind job_run_module(struct job *j, struct ptx_module *m)
 				   .contract = j->contract,
 				   .blocks = j->blocks,
 				   .block_count = j->block_count,
-				   .races = j->races};
+				   .races = j->races,
+				   .shadow = j->shadow};
 	uint8_t *globals[64] = {0};
 	uint64_t addresses[BUFFERS_MAX];
 	enum machine_fault_kind kind;

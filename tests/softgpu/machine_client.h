@@ -28,6 +28,7 @@ struct job {
 	struct machine_races *races;
 	const uint64_t *blocks;
 	size_t block_count;
+	struct shadow *shadow;
 	struct machine_fault fault;
 	struct machine_counts counts;
 };

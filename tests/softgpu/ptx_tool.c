@@ -3,6 +3,7 @@
  * Works on PTX files, for the tests in Python and for people:
  *   ptx_tool decode FILE...        parses each; names what is not supported
  *   ptx_tool run FILE...           runs each entry on zeros, then on random floats
+ *   ptx_tool shadow FILE...        runs each entry on random floats with a shadow and without
  *   ptx_tool fuzz COUNT FILE...    parses and runs COUNT mutations of each
  *   ptx_tool coverage              the opcode table as Markdown
  */
@@ -13,6 +14,7 @@
 #include "lib/base.h"
 #include "softgpu/machine.h"
 #include "softgpu/opcodes.h"
+#include "softgpu/shadow.h"
 
 #define BUFFER_BYTES (2u << 20)
 #define POINTERS     24
@@ -38,7 +40,8 @@ static void fill(uint8_t *data, bool zeros)
 
 /* Every 8-byte parameter points to a buffer of its own, every 4-byte one is 64. */
 static enum machine_fault_kind run_entry(struct ptx_module *m, const struct ptx_entry *e,
-					 uint8_t *data, uint64_t quota, struct machine_fault *fault)
+					 uint8_t *data, uint64_t quota, struct shadow *shadow,
+					 struct machine_fault *fault)
 {
 	_cleanup_free_ uint8_t *params = calloc(1, e->params_bytes + 1);
 	struct memory_range ranges[POINTERS + 16];
@@ -51,7 +54,8 @@ static enum machine_fault_kind run_entry(struct ptx_module *m, const struct ptx_
 				   .dynamic_shared_bytes = 64u << 10,
 				   .params = params,
 				   .ranges = ranges,
-				   .instruction_quota = quota};
+				   .instruction_quota = quota,
+				   .shadow = shadow};
 
 	for (size_t i = 0; i < e->param_count; i++) {
 		uint64_t address = 0x10000000000ull + ((uint64_t)l.range_count << 32);
@@ -110,19 +114,61 @@ static int decode_or_run(const char *path, uint8_t *data)
 		enum machine_fault_kind kind;
 
 		memset(data, 0, POINTERS * (size_t)BUFFER_BYTES);
-		kind = run_entry(m, &m->entries[i], data, 20000000, &fault);
+		kind = run_entry(m, &m->entries[i], data, 20000000, NULL, &fault);
 		if (kind != MACHINE_OK) {
 			printf("%s on zeros: %s\n", path, fault.message);
 			bad = 1;
 		}
 		for (unsigned k = 0; k < m->entries[i].param_count && k < POINTERS; k++)
 			fill(data + k * (size_t)BUFFER_BYTES, false);
-		kind = run_entry(m, &m->entries[i], data, 20000000, &fault);
+		kind = run_entry(m, &m->entries[i], data, 20000000, NULL, &fault);
 		/* Random bits taken for indices may point anywhere. */
 		if (kind != MACHINE_OK && kind != MACHINE_ILLEGAL_ADDRESS && kind != MACHINE_TRAP) {
 			printf("%s on random floats: %s\n", path, fault.message);
 			bad = 1;
 		}
+	}
+	ptx_module_free(m);
+	free(text);
+	return bad;
+}
+
+/* What a kernel does is the same with a shadow; how much of it the shadow follows. */
+static int with_shadow(const char *path, uint8_t *data)
+{
+	_cleanup_free_ uint8_t *copy = buffers();
+	struct machine_fault fault;
+	struct error err = {0};
+	struct ptx_module *m;
+	char *text;
+	size_t size;
+	int bad = 0;
+
+	if (file_read_all(path, 1u << 28, &text, &size) || ptx_module_parse(&m, text, size, &err)) {
+		printf("%s: %s\n", path, err.message);
+		return 1;
+	}
+	for (size_t i = 0; i < m->entry_count; i++) {
+		const struct ptx_entry *e = &m->entries[i];
+		const struct shadow_counts *c;
+		enum machine_fault_kind kind;
+		struct shadow *s;
+
+		for (unsigned k = 0; k < e->param_count && k < POINTERS; k++)
+			fill(data + k * (size_t)BUFFER_BYTES, false);
+		memcpy(copy, data, POINTERS * (size_t)BUFFER_BYTES);
+		kind = run_entry(m, e, copy, 20000000, NULL, &fault);
+		if (shadow_new(&s, 1u << 30))
+			return 1;
+		if (run_entry(m, e, data, 20000000, s, &fault) != kind ||
+		    memcmp(data, copy, POINTERS * (size_t)BUFFER_BYTES)) {
+			printf("%s: another result with a shadow\n", path);
+			bad = 1;
+		}
+		c = shadow_counts(s);
+		printf("%s: %llu operations, %u places without shadow, the first at line %u\n",
+		       e->name, (unsigned long long)c->operations, c->lost_places, c->lost_line);
+		shadow_free(s);
 	}
 	ptx_module_free(m);
 	free(text);
@@ -187,7 +233,7 @@ static int fuzz(const char *path, unsigned count, uint8_t *data)
 		if (ptx_module_parse(&m, copy, n, &err))
 			continue;
 		for (size_t i = 0; i < m->entry_count; i++)
-			run_entry(m, &m->entries[i], data, 2000, &fault);
+			run_entry(m, &m->entries[i], data, 2000, NULL, &fault);
 		ptx_module_free(m);
 	}
 	free(copy);
@@ -228,8 +274,9 @@ int main(int argc, char **argv)
 			print_form(&opcodes[i]);
 		return 0;
 	}
-	if (argc < 3 || (strcmp(verb, "decode") && strcmp(verb, "run") && strcmp(verb, "fuzz"))) {
-		fprintf(stderr, "usage: ptx_tool decode|run|fuzz COUNT|coverage FILE...\n");
+	if (argc < 3 || (strcmp(verb, "decode") && strcmp(verb, "run") && strcmp(verb, "shadow") &&
+			 strcmp(verb, "fuzz"))) {
+		fprintf(stderr, "usage: ptx_tool decode|run|shadow|fuzz COUNT|coverage FILE...\n");
 		return 2;
 	}
 	if (strcmp(verb, "decode"))
@@ -237,7 +284,9 @@ int main(int argc, char **argv)
 	if (!strcmp(verb, "fuzz"))
 		count = (unsigned)atoi(argv[first++]);
 	for (int i = first; i < argc; i++)
-		bad += count ? fuzz(argv[i], count, data) : decode_or_run(argv[i], data);
+		bad += count                     ? fuzz(argv[i], count, data)
+		       : !strcmp(verb, "shadow") ? with_shadow(argv[i], data)
+						 : decode_or_run(argv[i], data);
 	printf("%d of %d bad\n", bad, argc - first);
 	return bad != 0;
 }
