@@ -42,6 +42,8 @@ const struct record_trial *trials_find(const struct result_case *c, uint32_t sid
 /* A run that replay made to tell what varies by itself from what a pattern changes. */
 static bool is_again(const struct record_trial *t)
 {
+	if (t->kind == TRIAL_DISTURBED)
+		return true;
 	return t->index > 1 &&
 	       (t->kind == TRIAL_POISON || t->kind == TRIAL_GUARD || t->kind == TRIAL_BACK_TO_BACK);
 }

@@ -82,6 +82,15 @@ static struct variation guard_variation(const struct trials *t, uint32_t side, s
 	return v;
 }
 
+static struct variation disturbed_variation(const struct trials *t, uint32_t side, size_t extent)
+{
+	struct variation v = again_variation(t, side, TRIAL_DISTURBED, extent,
+					     content_of(t->repeats[side][0], extent));
+
+	v.what = "runs with disturbed timing differ from the plain ones";
+	return v;
+}
+
 /* Replay makes the further runs only where the first two differ. */
 static struct variation poison_variation(const struct trials *t, uint32_t side, size_t extent)
 {
@@ -129,6 +138,7 @@ bool determinism_a_varies(const struct trials *t, size_t extent)
 	 */
 	return repeat_variation(t, SIDE_A, extent).different ||
 	       guard_variation(t, SIDE_A, extent).different ||
+	       disturbed_variation(t, SIDE_A, extent).different ||
 	       chain_variation(t, SIDE_A, extent).different ||
 	       (t->poison_count && again_variation(t, SIDE_A, TRIAL_POISON, extent,
 						   content_of(t->poisons[SIDE_A][0], extent))
@@ -159,7 +169,8 @@ size_t determinism_results(const struct trials *t, uint32_t side, size_t extent,
 	for (uint32_t i = 0; i < t->again_count[side]; i++) {
 		uint32_t kind = t->again[side][i]->kind;
 
-		if (kind == TRIAL_POISON || (kind == TRIAL_GUARD && t->guard[side]))
+		if (kind == TRIAL_POISON || kind == TRIAL_DISTURBED ||
+		    (kind == TRIAL_GUARD && t->guard[side]))
 			out[n++] = content_of(t->again[side][i], extent);
 	}
 	if (t->guard[side])
@@ -201,6 +212,8 @@ static struct variation b_variation(const struct trials *t, size_t extent, bool 
 		v = poison_variation(t, SIDE_B, extent);
 	if (!v.different)
 		v = guard_variation(t, SIDE_B, extent);
+	if (!v.different)
+		v = disturbed_variation(t, SIDE_B, extent);
 	return v;
 }
 

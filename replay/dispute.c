@@ -83,7 +83,7 @@ int dispute_vary_a(struct trials *t, const struct twin *w, struct error *err)
 		struct twin one = *w;
 		struct outcome o;
 
-		one.note.index = DISPUTE_FIRST + 2 * k;
+		one.note.index += (w->stride ? w->stride : DISPUTE_FIRST) * (k + 1);
 		rc = run_once(t, &one, SIDE_A, &o, &ok, err);
 		if (!rc && ok && k)
 			rc = twin_differ(t, &first.after, &o.after, NULL, &differ);

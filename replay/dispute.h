@@ -23,8 +23,8 @@ int dispute_run(struct trials *t, const struct twin *w, enum side side, uint8_t 
 
 /*
  * B varies: A is run as often as may show whether it does too. Plain, --repeats-max times in all,
- * then as often in the setting in which B varied (w may be NULL), each DISPUTE_FIRST + 2 k, until
- * it varies. 0, or -errno with err.
+ * then as often in the setting in which B varied (w may be NULL), at indices a stride of the twin's
+ * apart, until it varies. 0, or -errno with err.
  */
 int dispute_vary_a(struct trials *t, const struct twin *w, struct error *err);
 

@@ -10,6 +10,7 @@
 #include "kernelab/dtype.h"
 #include "replay/change.h"
 #include "replay/dispute.h"
+#include "replay/disturbed.h"
 #include "replay/guard.h"
 #include "replay/race.h"
 #include "replay/scaled.h"
@@ -153,6 +154,10 @@ int trials_further(struct trials *t, struct error *err)
 		rc = run_exact(t, &inputs, err);
 	if (!rc && !t->r->lost && wanted & TRIALS_SCALED)
 		rc = trials_scaled(t, &inputs, err);
+	/* The software device has no timing: only where it is asked for by name. */
+	if (!rc && !t->r->lost && wanted & TRIALS_DISTURBED && t->c->look_for_races &&
+	    (!t->r->software || wanted != TRIALS_ALL))
+		rc = trials_disturbed(t, err);
 	if (!rc && !t->r->lost && wanted & TRIALS_RACE && t->c->look_for_races)
 		rc = trials_race(t, err);
 	free(inputs.items);

@@ -58,10 +58,11 @@ struct replay_options {
 #define TRIALS_SCALED       (1u << TRIAL_SCALED)
 #define TRIALS_GUARD        (1u << TRIAL_GUARD)
 #define TRIALS_RACE         (1u << TRIAL_RACE)
+#define TRIALS_DISTURBED    (1u << TRIAL_DISTURBED)
 #define TRIALS_DERIVED      (1u << 16) /* boundary launches: cases of their own */
 #define TRIALS_ALL                                                                               \
 	(TRIALS_POISON | TRIALS_PERTURBED | TRIALS_EXACT | TRIALS_BACK_TO_BACK | TRIALS_SCALED | \
-	 TRIALS_GUARD | TRIALS_RACE | TRIALS_DERIVED)
+	 TRIALS_GUARD | TRIALS_RACE | TRIALS_DISTURBED | TRIALS_DERIVED)
 
 /* "all", "none", or kinds with commas between: "poison,perturbed". -EINVAL for another word. */
 int replay_trials_parse(const char *text, uint32_t *trials);

@@ -11,6 +11,7 @@
 
 #define LOG_BYTES          4096
 #define DEVICE_BYTES_A_SEC 1e10        /* slowest GPU at restoring and comparing */
+#define CYCLES_A_US        2000        /* more than the clock of any GPU so far */
 #define PLAIN_SHARED_BYTES (48u << 10) /* more shared memory has to be asked for */
 
 static int driver_failed(struct runner *r, CUresult result, struct error *err, const char *what)
@@ -301,16 +302,17 @@ void outcome_free(struct outcome *o)
 	*o = (struct outcome){0};
 }
 
-static CUresult launch_plain(struct runner *r, const struct ready *ready)
+static CUresult launch_plain(struct runner *r, const struct ready *ready, uint32_t shared_bytes)
 {
 	const struct bound *b = ready->bound;
 
 	return r->driver.cuLaunchKernel(ready->function, b->grid[0], b->grid[1], b->grid[2],
-					b->block[0], b->block[1], b->block[2], b->shared_bytes,
+					b->block[0], b->block[1], b->block[2], shared_bytes,
 					r->stream, ready->pointers, NULL);
 }
 
-static CUresult launch_with_attributes(struct runner *r, const struct ready *ready)
+static CUresult launch_with_attributes(struct runner *r, const struct ready *ready,
+				       uint32_t shared_bytes)
 {
 	const struct bound *b = ready->bound;
 	CUlaunchAttribute attributes[BOUND_MAX_ATTRIBUTES + 1] = {0};
@@ -320,7 +322,7 @@ static CUresult launch_with_attributes(struct runner *r, const struct ready *rea
 				 .blockDimX = b->block[0],
 				 .blockDimY = b->block[1],
 				 .blockDimZ = b->block[2],
-				 .sharedMemBytes = b->shared_bytes,
+				 .sharedMemBytes = shared_bytes,
 				 .hStream = r->stream,
 				 .attrs = attributes};
 	bool cooperative = false;
@@ -403,15 +405,52 @@ static enum bank bank_to_keep(const struct moment *when)
 	return when->phase == PHASE_FURTHER && when->side == SIDE_A ? BANK_SIDE : BANK_BEFORE;
 }
 
-static CUresult launch_all(struct runner *r, const struct ready *ready, uint32_t launches)
+/* As much dynamic shared memory that a second block has no room beside it. */
+static CUresult take_room(struct runner *r, const struct ready *ready, uint32_t *shared_bytes)
+{
+	const struct driver *d = &r->driver;
+	int most = 0, fixed = 0;
+	CUresult result = d->cuDeviceGetAttribute(
+		&most, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, r->device);
+
+	if (result == CUDA_SUCCESS)
+		result = d->cuFuncGetAttribute(&fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+					       ready->function);
+	if (result != CUDA_SUCCESS || most <= fixed || (uint32_t)(most - fixed) < *shared_bytes)
+		return result;
+	*shared_bytes = (uint32_t)(most - fixed);
+	return d->cuFuncSetAttribute(ready->function,
+				     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most - fixed);
+}
+
+/* A spinning kernel lasts so long at most: some times what the launch took, and 0.1 ms. */
+static uint64_t spin_cycles(const struct runner *r, const struct setting *s)
+{
+	return r->software ? 100 : (uint64_t)((3 * s->usual_us + 100) * CYCLES_A_US);
+}
+
+static CUresult launch_all(struct runner *r, const struct ready *ready, const struct setting *s)
 {
 	bool attributes = ready->bound->attribute_count || ready->bound->cooperative;
-	CUresult result = r->driver.cuEventRecord(r->start, r->stream);
+	uint32_t shared_bytes = ready->bound->shared_bytes;
+	CUresult result = CUDA_SUCCESS;
 
-	for (uint32_t i = 0; result == CUDA_SUCCESS && i < (launches ? launches : 1); i++)
-		result = attributes ? launch_with_attributes(r, ready) : launch_plain(r, ready);
+	if (s->disturb == DISTURB_ROOM)
+		result = take_room(r, ready, &shared_bytes);
+	else if (s->disturb)
+		result = neighbour_begin(&r->neighbour, s->disturb, spin_cycles(r, s), r->stream);
+	if (result == CUDA_SUCCESS)
+		result = r->driver.cuEventRecord(r->start, r->stream);
+	for (uint32_t i = 0; result == CUDA_SUCCESS && i < (s->launches ? s->launches : 1); i++)
+		result = attributes ? launch_with_attributes(r, ready, shared_bytes)
+				    : launch_plain(r, ready, shared_bytes);
 	if (result == CUDA_SUCCESS)
 		result = r->driver.cuEventRecord(r->stop, r->stream);
+	if (s->disturb && r->neighbour.driver) {
+		CUresult ended = neighbour_end(&r->neighbour, s->disturb, r->stream);
+
+		result = result == CUDA_SUCCESS ? ended : result;
+	}
 	/* Its launch is over here: what follows is not its time. */
 	return result == CUDA_SUCCESS && r->software ? r->driver.cuStreamSynchronize(r->stream)
 						     : result;
@@ -436,14 +475,14 @@ static void charge(struct runner *r, CUevent from, CUevent to, enum activity a)
  * waited for between restoring and comparing.
  */
 static int launch_and_wait(struct runner *r, const struct ready *ready, const struct moment *when,
-			   uint32_t launches, struct outcome *out, struct error *err)
+			   const struct setting *s, struct outcome *out, struct error *err)
 {
 	uint64_t began = monotonic_ns();
 	CUresult result;
 	float ms = 0;
 	int rc;
 
-	result = launch_all(r, ready, launches);
+	result = launch_all(r, ready, s);
 	if (result != CUDA_SUCCESS) {
 		note_failure(r, out, result, TRIAL_STATUS_LAUNCH_ERROR);
 		if (r->lost) /* a device that runs launches at once reports the fault here */
@@ -485,7 +524,9 @@ static int run_trial(struct runner *r, const struct ready *ready, const struct m
 
 	r->pulse->cost.trials++;
 	r->pulse->cost.launches += s->launches ? s->launches : 1;
-	if (s->poison)
+	if (s->disturb)
+		rc = neighbour_open(&r->neighbour, &r->driver, r->device, err);
+	if (!rc && s->poison)
 		rc = board_plan_fill(&r->board, s->poison, err);
 	if (!rc && s->change)
 		rc = board_plan_change(&r->board, s->change, err);
@@ -496,7 +537,7 @@ static int run_trial(struct runner *r, const struct ready *ready, const struct m
 	if (!rc) {
 		stopwatch_switch(&r->watch, ACTIVITY_KERNELS);
 		runner_step(r, when->phase, when->side, when->kind, when->index, seconds);
-		rc = launch_and_wait(r, ready, when, s->launches, out, err);
+		rc = launch_and_wait(r, ready, when, s, out, err);
 		runner_step(r, PHASE_SETUP, when->side, when->kind, when->index,
 			    when->setup_seconds);
 	}

@@ -11,6 +11,7 @@
 #include "kernelab/records.h"
 #include "replay/bind.h"
 #include "replay/memory.h"
+#include "replay/neighbour.h"
 #include "replay/plan.h"
 #include "replay/pulse.h"
 #include "replay/shelf.h"
@@ -37,6 +38,7 @@ struct runner {
 	unsigned sm;                               /* 90; 0: the software device */
 	bool software;                             /* runs launches when they are enqueued */
 	struct memory memory;
+	struct neighbour neighbour;
 	struct board board;
 	struct shelf shelf;
 	struct loaded_module *modules;
@@ -107,6 +109,8 @@ struct setting {
 	uint8_t fill;
 	const struct change *change;
 	uint32_t launches;          /* in a row, nothing restored between; 0: one */
+	enum disturbance disturb;   /* of what is around it */
+	double usual_us;            /* with disturb: how long the launch takes without */
 	const struct byteset *read; /* only chunks of these bytes are read back */
 };
 

@@ -43,6 +43,7 @@ struct trial_note {
 	bool zeroed;
 	uint64_t races;
 	const char *race; /* borrowed; NULL: none */
+	const char *how;  /* likewise */
 };
 
 /* What begins, with the time it may take. */

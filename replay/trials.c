@@ -108,6 +108,7 @@ int trials_send(struct trials *t, const struct trial_note *n, const struct outco
 	packet_put_u64(p, n->zeroed);
 	packet_put_u64(p, n->races);
 	packet_put_text(p, n->race ? n->race : "");
+	packet_put_text(p, n->how ? n->how : "");
 	packet_put_u64(p, whole ? e->count : 0);
 	packet_put_bytes(p, keys.data, keys.size);
 	packet_free(&keys);

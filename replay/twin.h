@@ -8,7 +8,8 @@
 struct twin {
 	struct trial_note note;
 	struct setting setting;
-	bool whole; /* everything was read back: bytes outside the extents count */
+	uint32_t stride; /* between indices of further runs in the same setting; 0: 2 */
+	bool whole;      /* everything was read back: bytes outside the extents count */
 	const struct byteset
 		*guard; /* of bytes with setting.fill: what does not keep it is stray */
 	/* Why A's outcome is no ground to stand on; "" if it is. May be NULL. */

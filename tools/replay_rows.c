@@ -15,7 +15,7 @@ int replay_rows_take(const struct verb *verb, struct replay_options *o, const ch
 	}
 	if (replay_trials_parse(trials, &o->trials)) {
 		log_error("%s: --trials %s: all, none, or a list of poison, perturbed, "
-			  "exact-integer, back-to-back, scaled, guard, race, derived",
+			  "exact-integer, back-to-back, scaled, guard, race, disturbed, derived",
 			  verb->name, trials);
 		return -EINVAL;
 	}

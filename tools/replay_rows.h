@@ -32,7 +32,7 @@
 	{OPTION_COUNT, "repeats-max", 0, "N", "runs of A where only B varies; default 100",         \
 	 &(o).repeats_max},                                                                        \
 	{OPTION_TEXT, "trials", 0, "LIST",                                                         \
-	 "all, none, or of: poison,perturbed,exact-integer,back-to-back,scaled,guard,race,derived; default all",       \
+	 "all, none, or of: poison,perturbed,exact-integer,back-to-back,scaled,guard,race,disturbed,derived; default all",       \
 	 &(trials)},                                                                                \
 	{OPTION_TEXTS, "dtype", 0, "KERNEL.ARG=TYPE",                                              \
 	 "what an argument points to, e.g. matmul.c=bf16; may be repeated", &(dtypes)},            \

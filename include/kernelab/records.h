@@ -68,15 +68,16 @@ struct hashes {
 	E(NONDETERMINISTIC, 2, "nondeterministic") \
 	E(UNFAITHFUL, 3, "unfaithful")             \
 	E(DERIVED, 4, "derived")
-#define TRIALS(E)                                                                             \
-	E(REPEAT, 0, "repeat")                                                                \
-	E(POISON, 1, "poison")                                                                \
-	E(PERTURBED, 2, "perturbed")         /* float inputs moved by a relative step */      \
-	E(EXACT_INTEGER, 3, "exact-integer") /* float inputs replaced by small integers */    \
-	E(BACK_TO_BACK, 4, "back-to-back")   /* several launches, nothing restored between */ \
-	E(SCALED, 5, "scaled")               /* float inputs times a power of two */          \
-	E(GUARD, 6, "guard")                 /* a pattern around what the launch touches */   \
-	E(RACE, 7, "race")                   /* its PTX on the CPU: unordered shared accesses */
+#define TRIALS(E)                                                                                \
+	E(REPEAT, 0, "repeat")                                                                   \
+	E(POISON, 1, "poison")                                                                   \
+	E(PERTURBED, 2, "perturbed")         /* float inputs moved by a relative step */         \
+	E(EXACT_INTEGER, 3, "exact-integer") /* float inputs replaced by small integers */       \
+	E(BACK_TO_BACK, 4, "back-to-back")   /* several launches, nothing restored between */    \
+	E(SCALED, 5, "scaled")               /* float inputs times a power of two */             \
+	E(GUARD, 6, "guard")                 /* a pattern around what the launch touches */      \
+	E(RACE, 7, "race")                   /* its PTX on the CPU: unordered shared accesses */ \
+	E(DISTURBED, 8, "disturbed")         /* recorded inputs, other timing */
 #define TRIAL_STATUSES(E)                                                                      \
 	E(OK, 0, "ok")                                                                         \
 	E(VOID, 1, "void") /* its precondition did not hold: says nothing about either side */ \
@@ -399,7 +400,8 @@ const char *trial_status_name(uint32_t v);
 	F(16, F64, scale, "scaled: float inputs times this")                                       \
 	F(17, BOOL, zeroed, "scaled: floats that are updated in place begin as zero")              \
 	F(18, U64, races, "race: accesses to shared memory that nothing orders")                   \
-	F(19, STR, race, "race: the first of them, for people")
+	F(19, STR, race, "race: the first of them, for people")                                    \
+	F(20, STR, how, "disturbed: by what")
 
 /* What crossing the sides' compiler stages told of a family: A's PTX through B's ptxas, and so on.
  */

@@ -22,8 +22,9 @@
 	"\tsetp.ge.s32 %p1, %r5, %r1;\n\t@%p1 bra $L_end;\n"                                       \
 	"\tmul.wide.s32 %rd3, %r5, 4;\n\tadd.s64 %rd4, %rd1, %rd3;\n\tadd.s64 %rd5, %rd2, %rd3;\n" \
 	"\tld.global.f32 %f1, [%rd4];\n\tadd.f32 %f2, %f1, %f1;\n"
-#define TAIL   "$L_end:\n\tret;\n}\n"
-#define SHARED HEAD_FILE ".shared .align 4 .b8 tile[4096];\n"
+#define TAIL      "$L_end:\n\tret;\n}\n"
+#define TILE_LINE ".shared .align 4 .b8 tile[4096];\n"
+#define SHARED    HEAD_FILE TILE_LINE
 /* Reads what another warp has put there, and makes nothing of it. */
 #define EXCHANGE(barrier)                                                                \
 	"\tmov.u32 %r6, tile;\n\tmad.lo.s32 %r7, %r4, 4, %r6;\n\tst.shared.f32 [%r7], "  \
@@ -49,7 +50,7 @@ static const char *const bodies[BODY_COUNT] = {
 	"$L_store:\n" STORE TAIL,
 	[BODY_TILE] = SHARED HEAD_ENTRY "// body tile\n" EXCHANGE("bar.sync 0;") STORE TAIL,
 	[BODY_RACE] = SHARED HEAD_ENTRY "// body race\n" EXCHANGE("") STORE TAIL,
-	[BODY_RARE] = COUNTER HEAD_ENTRY
+	[BODY_RARE] = COUNTER TILE_LINE HEAD_ENTRY
 	"// body rare\n\tsetp.ne.s32 %p2, %r5, 5;\n\t@%p2 bra $L_store;\n"
 	"\tmov.u64 %rd6, counter;\n\tatom.global.add.u32 %r6, [%rd6], 1;\n"
 	"\trem.u32 %r7, %r6, 10;\n\tsetp.ne.s32 %p3, %r7, 9;\n\t@%p3 bra $L_store;\n"

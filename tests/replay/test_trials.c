@@ -243,6 +243,42 @@ static void races_are_seen_in_the_ptx(void **state)
 	assert_int_equal(count_kind(SIDE_B, TRIAL_RACE), 0);
 }
 
+/* B gives another result in the seventh disturbed run, its tenth launch; A is run on after it. */
+static void disturbed_runs_tell_who_varies(void **state)
+{
+	const struct record_trial *plain;
+	struct replay_options o;
+	size_t odd = 0;
+
+	fixture_write(&(struct fixture){.path = a_path, .recorded = BODY_TILE});
+	fixture_write(&(struct fixture){.path = b_path, .recorded = BODY_RARE, .no_data = true});
+	replay_options_init(&o);
+	o.b = b_path;
+	o.trials = TRIALS_DISTURBED;
+	assert_int_equal(run(&o), 0);
+	open_result();
+	plain = trial(SIDE_B, TRIAL_REPEAT, 0);
+	assert_int_equal(count_kind(SIDE_B, TRIAL_DISTURBED), 16);
+	for (uint32_t k = 0; k < 16; k++) {
+		const struct record_trial *b = trial(SIDE_B, TRIAL_DISTURBED, k);
+
+		assert_int_equal(b->status, TRIAL_STATUS_OK);
+		assert_true(b->how && b->how[0]);
+		odd += !same_contents(b, plain);
+		assert_true(same_contents(trial(SIDE_A, TRIAL_DISTURBED, k), plain));
+	}
+	assert_int_equal(odd, 1);
+	assert_int_equal(count_kind(SIDE_A, TRIAL_REPEAT), 100);
+	assert_int_equal(count_kind(SIDE_A, TRIAL_DISTURBED), 16 + 100);
+	close_result(NULL);
+	/* Neither has shared memory: no warp waits for another. */
+	fixture_write(&(struct fixture){.path = a_path});
+	fixture_write(&(struct fixture){.path = b_path, .recorded = BODY_OTHER, .no_data = true});
+	assert_int_equal(run(&o), 0);
+	open_result();
+	assert_int_equal(count_kind(SIDE_B, TRIAL_DISTURBED), 0);
+}
+
 /* n = 1000 in blocks of 128: the whole blocks, which only B gets wrong, are not recorded. */
 static void boundary_launches_are_derived(void **state)
 {
@@ -330,19 +366,13 @@ static void inputs_have_an_identity(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(a_against_a_is_equal),
-		T(perturbed_inputs_move_the_output),
-		T(scaled_inputs_scale_the_output),
-		T(integers_stay_exact),
-		T(writes_past_the_end_are_seen),
-		T(reads_past_the_end_are_seen),
-		T(reads_are_told_from_chance),
-		T(poison_is_told_from_chance),
-		T(races_are_seen_in_the_ptx),
-		T(boundary_launches_are_derived),
-		T(derived_launches_stay_specialised),
-		T(in_place_kernels_run_in_a_row),
-		T(inputs_have_an_identity),
+		T(a_against_a_is_equal),           T(perturbed_inputs_move_the_output),
+		T(scaled_inputs_scale_the_output), T(integers_stay_exact),
+		T(writes_past_the_end_are_seen),   T(reads_past_the_end_are_seen),
+		T(reads_are_told_from_chance),     T(poison_is_told_from_chance),
+		T(races_are_seen_in_the_ptx),      T(disturbed_runs_tell_who_varies),
+		T(boundary_launches_are_derived),  T(derived_launches_stay_specialised),
+		T(in_place_kernels_run_in_a_row),  T(inputs_have_an_identity),
 	};
 
 	return run_group(tests, ARRAY_LENGTH(tests));
