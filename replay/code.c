@@ -16,6 +16,19 @@ struct hash128 code_id(const struct bundle *b, struct hash128 image, unsigned sm
 		    : image;
 }
 
+void code_add(struct hash_state *h, const struct bundle *b, struct hash128 image)
+{
+	for (size_t i = 0; i < b->files.count; i++) {
+		const struct record_file *f = &b->files.items[i];
+		unsigned sm;
+
+		if (!hash_equal(f->image, image) || !file_is_driver_cubin(f, &sm))
+			continue;
+		hash_state_add_text(h, f->name);
+		hash_state_add(h, f->chunks.items, f->chunks.count * sizeof(*f->chunks.items));
+	}
+}
+
 int code_read(const struct bundle *b, const struct record_image *image, unsigned sm, void **data,
 	      size_t *size, struct error *err)
 {

@@ -14,6 +14,8 @@
 const struct record_file *code_of_driver(const struct bundle *b, struct hash128 image, unsigned sm);
 /* Equal for two that are the same code: the image's identity, or that of the driver's code. */
 struct hash128 code_id(const struct bundle *b, struct hash128 image, unsigned sm);
+/* Adds all that the driver made of the image, for whatever GPU; nothing if there is none. */
+void code_add(struct hash_state *h, const struct bundle *b, struct hash128 image);
 /* malloc'ed; 0 or -errno with err. */
 int code_read(const struct bundle *b, const struct record_image *image, unsigned sm, void **data,
 	      size_t *size, struct error *err);

@@ -10,6 +10,7 @@
 #include "kernelab/dtype.h"
 #include "lib/base.h"
 #include "replay/bind.h"
+#include "replay/code.h"
 #include "replay/derive.h"
 #include "replay/serial.h"
 #include "replay/stand_in.h"
@@ -541,7 +542,7 @@ int plan_make(struct plan **out, const struct replay_options *options, const vol
 
 /* ---- identity ---- */
 
-static void hash_member(struct hash_state *h, const struct suite_member *m)
+static void hash_member(struct hash_state *h, const struct source *s, const struct suite_member *m)
 {
 	struct hash128 id = {0};
 
@@ -549,6 +550,8 @@ static void hash_member(struct hash_state *h, const struct suite_member *m)
 	if (m)
 		id = hash_is_zero(m->code_hash) ? m->image->id : m->code_hash;
 	hash_state_add(h, &id, sizeof(id));
+	if (m && (m->image->kind == IMAGE_PTX || m->image->kind == IMAGE_FATBIN))
+		code_add(h, source_bundle(s, m), m->image->id);
 }
 
 static struct hash128 hash_plan(const struct plan *p, const struct replay_options *o,
@@ -570,9 +573,9 @@ static struct hash128 hash_plan(const struct plan *p, const struct replay_option
 
 		hash_state_add(h, &pair->config->key, sizeof(pair->config->key));
 		hash_state_add(h, &p->selected[i], sizeof(p->selected[i]));
-		hash_member(h, pair->base);
-		hash_member(h, pair->a);
-		hash_member(h, pair->b);
+		hash_member(h, p->base, pair->base);
+		hash_member(h, p->a, pair->a);
+		hash_member(h, p->b, pair->b);
 	}
 	for (size_t i = 0; i < p->count; i++) {
 		hash_state_add(h, &p->cases[i].pair, sizeof(p->cases[i].pair));

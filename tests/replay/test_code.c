@@ -72,6 +72,32 @@ static void same_code_is_one(void **state)
 	assert_true(hash_equal(code_id(b, one->id, 0), one->id));
 }
 
+static struct hash128 all_of(const struct record_image *image)
+{
+	struct hash_state *h = hash_state_new();
+	struct hash128 hash;
+
+	assert_non_null(h);
+	code_add(h, b, image->id);
+	hash = hash_state_end(h);
+	hash_state_free(h);
+	return hash;
+}
+
+/* A replay is not gone on with by other code. */
+static void all_code_counts(void **state)
+{
+	const struct record_image *i = b->images.items;
+	struct hash_state *h = hash_state_new();
+	struct hash128 empty = hash_state_end(h);
+
+	hash_state_free(h);
+	assert_true(hash_equal(all_of(&i[0]), empty));
+	assert_false(hash_equal(all_of(&i[1]), empty));
+	assert_false(hash_equal(all_of(&i[1]), all_of(&i[2])));
+	assert_false(hash_equal(all_of(&i[1]), all_of(&i[3])));
+}
+
 static void counts(void **state)
 {
 	size_t images, with;
@@ -114,6 +140,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_of_this_gpu),
 		cmocka_unit_test(same_code_is_one),
+		cmocka_unit_test(all_code_counts),
 		cmocka_unit_test(counts),
 	};
 
