@@ -134,8 +134,8 @@ static int put_pictures(FILE *out, const struct case_verdict *c, const struct ou
 		fputs("</p>\n", out);
 		return e;
 	}
-	fputs("<h4>Pictures of the output</h4>\n<div class=\"pictures\"></div>"
-	      "<noscript><p class=\"missing\">Pictures need JavaScript.</p></noscript>\n",
+	fputs("<h4>Pictures of the output</h4>\n<div class=\"pictures\">"
+	      "<p class=\"missing\">Pictures need JavaScript.</p></div>\n",
 	      out);
 	return html_picture(out, o, p);
 }
@@ -372,7 +372,7 @@ int html_family(FILE *out, const struct analysis *a, size_t index)
 	fputs("</h3> <span class=\"origin\">", out);
 	if (!e)
 		e = html_text(out, phrase_origin(text, f->record));
-	fputs("</span></summary>\n<p class=\"evidence\">", out);
+	fputs("</span></summary>\n" HTML_LATER_BEGIN "<p class=\"evidence\">", out);
 	if (!e)
 		e = html_format(out, "Rule %s, %s: %s", rule_number(f->outcome.rule),
 				rule_name(f->outcome.rule), f->outcome.evidence);
@@ -393,6 +393,6 @@ int html_family(FILE *out, const struct analysis *a, size_t index)
 		e = put_configs(out, a, index);
 	if (!e)
 		e = put_coverage(out, a, f);
-	fputs("</details>\n", out);
+	fputs(HTML_LATER_END "</details>\n", out);
 	return e;
 }

@@ -12,6 +12,14 @@
 extern const char html_style[], html_script[];
 
 /*
+ * Around what page.js puts in its place after the first paint, or when it is looked at. To a
+ * browser that runs scripts <noscript> is one text, without a node for each of its elements; to one
+ * that does not it is markup like any other. None may stand within another.
+ */
+#define HTML_LATER_BEGIN "<noscript class=\"later\">"
+#define HTML_LATER_END   "</noscript>"
+
+/*
  * Writes text with what has a meaning in HTML escaped, in text and in double-quoted attributes;
  * control characters and what is no UTF-8 become '?'. NULL: nothing. 0 or -ENOMEM.
  */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Sorting, filtering and pictures of the HTML report. Text goes into the page as text only.
+// Sorting, filtering and pictures of the HTML report. Text goes into the page as text only, but for
+// markup that the page itself holds back (unfold).
 "use strict";
 (() => {
 	const SVG = "http://www.w3.org/2000/svg";
@@ -25,14 +26,41 @@
 		return node;
 	}
 
+	// ---- what was held back ----
+
+	// Most of the page's elements stand in <noscript class="later">: without scripts they are there at
+	// once, with scripts they come when they are looked at, or after the first paint.
+	function unfold(parent) {
+		const later = parent.querySelector("noscript.later");
+		if (!later)
+			return;
+		const held = document.createElement("template");
+		held.innerHTML = later.textContent;
+		later.replaceWith(held.content);
+	}
+
+	// The rest bit by bit, so that the browser's own search finds everything.
+	function whenIdle(calls) {
+		const idle = window.requestIdleCallback || ((call) => setTimeout(() =>
+			call({ timeRemaining: () => 0 }), 20));
+		const some = (time) => {
+			do
+				calls.shift()();
+			while (calls.length && time.timeRemaining() > 4);
+			if (calls.length)
+				idle(some);
+		};
+		requestAnimationFrame(() => idle(some));
+	}
+
 	// ---- table ----
 
 	const table = document.getElementById("table");
 	const body = table.tBodies[0];
 	const rows = all("tr", body);
 	const families = new Map(rows.map((row, i) => [row, document.getElementById("f" + i)]));
-	const matrix = all("#matrix tbody tr");
-	const lines = new Map(rows.map((row, i) => [row, matrix[i]]));
+	const matrix = document.getElementById("matrix");
+	const lines = new Map();
 
 	function key(row, column) {
 		const cell = row.cells[column];
@@ -68,7 +96,8 @@
 			const hide = !wanted.has(row.dataset.bucket) || !words.every((w) => text.includes(w));
 			row.hidden = hide;
 			families.get(row).hidden = hide;
-			lines.get(row).hidden = hide;
+			if (lines.has(row))
+				lines.get(row).hidden = hide;
 			shown += !hide;
 		}
 		document.getElementById("shown").textContent = `${shown} of ${rows.length} shown`;
@@ -93,6 +122,16 @@
 		}
 	});
 	filter();
+
+	function unfoldMatrix() {
+		unfold(matrix);
+		// as much room as its rows need once they are seen
+		matrix.querySelector(".wide").style.containIntrinsicSize = `auto ${rows.length * 1.75 + 6}rem`;
+		for (const [i, line] of all("tbody tr", matrix).entries()) {
+			lines.set(rows[i], line);
+			line.hidden = rows[i].hidden;
+		}
+	}
 
 	// ---- pictures ----
 
@@ -313,10 +352,12 @@
 	}
 
 	function draw(family) {
+		unfold(family);
 		const place = family.querySelector(".pictures");
 		const data = family.querySelector("script.picture");
-		if (!place || !data || place.childElementCount)
+		if (!place || !data || place.querySelector("figure"))
 			return;
+		place.replaceChildren();
 		const p = JSON.parse(data.textContent);
 		heat(place, p);
 		scatter(place, p);
@@ -330,11 +371,13 @@
 		if (family.open)
 			draw(family);
 	}
+	whenIdle([unfoldMatrix, ...details.map((family) => () => unfold(family))]);
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
 		for (const [canvas, p] of painted)
 			paint(canvas, p);
 	});
 	addEventListener("beforeprint", () => {
+		unfoldMatrix();
 		for (const family of all("details.family[data-print]")) {
 			family.open = true;
 			draw(family);
@@ -344,12 +387,13 @@
 	// ---- links and copying ----
 
 	function follow() {
-		const target = /^#f\d+(c\d+)?$/.test(location.hash) && document.getElementById(location.hash.slice(1));
-		if (!target)
+		const name = /^#(f\d+)(c\d+)?$/.exec(location.hash);
+		const family = name && document.getElementById(name[1]);
+		if (!family)
 			return;
-		const family = target.closest("details.family");
 		family.open = true;
 		draw(family);
+		const target = document.getElementById(name[0].slice(1)) || family;
 		target.scrollIntoView();
 		(target === family ? family.querySelector("summary") : target).focus({ preventScroll: true });
 	}
@@ -370,15 +414,17 @@
 		getSelection().addRange(range);
 	}
 
-	for (const button of all("button.copy"))
-		button.addEventListener("click", async () => {
-			const code = button.parentElement.querySelector("code");
-			try {
-				await navigator.clipboard.writeText(code.textContent);
-				button.textContent = "Copied";
-			} catch {
-				select(code);
-				button.textContent = document.execCommand("copy") ? "Copied" : "Selected";
-			}
-		});
+	document.addEventListener("click", async (event) => {
+		const button = event.target.closest("button.copy");
+		if (!button)
+			return;
+		const code = button.parentElement.querySelector("code");
+		try {
+			await navigator.clipboard.writeText(code.textContent);
+			button.textContent = "Copied";
+		} catch {
+			select(code);
+			button.textContent = document.execCommand("copy") ? "Copied" : "Selected";
+		}
+	});
 })();

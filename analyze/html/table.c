@@ -182,8 +182,7 @@ int html_matrix(FILE *out, const struct analysis *a)
 	fputs("<section id=\"matrix\"><h2>Configs of each family</h2>\n<p class=\"hint\">One cell "
 	      "a "
 	      "config: 1 bitwise, 2 small, 3 suspicious, 3? unproven, · untested; w: num_warps, s: "
-	      "num_stages.</p>"
-	      "<div class=\"wide\"><table class=\"matrix\">",
+	      "num_stages.</p>" HTML_LATER_BEGIN "<div class=\"wide\"><table class=\"matrix\">",
 	      out);
 	if (count)
 		fputs("<thead><tr><td>", out);
@@ -195,6 +194,6 @@ int html_matrix(FILE *out, const struct analysis *a)
 	fputs(count ? "</tr></thead><tbody>\n" : "<tbody>\n", out);
 	for (size_t i = 0; !e && i < a->family_count; i++)
 		e = put_matrix_row(out, a, i, options, count);
-	fputs("</tbody></table></div></section>\n", out);
+	fputs("</tbody></table></div>" HTML_LATER_END "</section>\n", out);
 	return e;
 }
