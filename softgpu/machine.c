@@ -117,9 +117,12 @@ static bool allocate_shadow(struct machine *m, size_t warps)
 	/* Doubles need no zeros: a byte without a tag has none. */
 	m->tag_memory = aligned_zeros(bytes, 1);
 	m->shadow_memory = calloc(bytes, sizeof(double));
-	free(m->shadow->lost_at);
-	m->shadow->lost_size = m->program->code_count;
-	m->shadow->lost_at = calloc(m->shadow->lost_size + 1, 1);
+	if (m->shadow->lost_of != m->program) {
+		free(m->shadow->lost_at);
+		m->shadow->lost_of = m->program;
+		m->shadow->lost_size = m->program->code_count;
+		m->shadow->lost_at = calloc(m->shadow->lost_size + 1, 1);
+	}
 	return m->tag_memory && m->shadow_memory && m->shadow->lost_at;
 }
 

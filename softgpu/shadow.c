@@ -220,9 +220,45 @@ static bool any(const uint8_t *tags, unsigned n)
 	return false;
 }
 
+void shadow_watch(struct shadow *s, const uint8_t *const *places, size_t count, bool *seen)
+{
+	s->places = places;
+	s->place_count = s->unseen = count;
+	s->seen = seen;
+	if (count)
+		memset(seen, 0, count * sizeof(*seen));
+}
+
+size_t shadow_unseen(const struct shadow *s)
+{
+	return s->unseen;
+}
+
+static void look(struct shadow *s, const uint8_t *host, unsigned n)
+{
+	size_t low = 0, high = s->place_count;
+
+	if (host + n <= s->places[0] || host > s->places[high - 1])
+		return;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (s->places[middle] < host)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < s->place_count && s->places[low] < host + n; low++) {
+		s->unseen -= !s->seen[low];
+		s->seen[low] = true;
+	}
+}
+
 void shadow_store(struct shadow *s, const uint8_t *host, unsigned n, const uint8_t *tags,
 		  const double *values)
 {
+	if (s->unseen)
+		look(s, host, n);
 	while (n) {
 		uintptr_t number = (uintptr_t)host >> PAGE_BITS;
 		unsigned at = (uintptr_t)host & (PAGE_BYTES - 1);

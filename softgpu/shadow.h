@@ -43,6 +43,13 @@ void shadow_free(struct shadow *s);
 const struct shadow_counts *shadow_counts(const struct shadow *s);
 
 /*
+ * From now on seen[i] becomes true where something is stored to places[i] (host addresses,
+ * ascending). Both arrays are borrowed; count 0 ends it.
+ */
+void shadow_watch(struct shadow *s, const uint8_t *const *places, size_t count, bool *seen);
+size_t shadow_unseen(const struct shadow *s); /* places that nothing was stored to yet */
+
+/*
  * The value in double precision of the element at host, a place in a memory range of the launch;
  * the exact value of its bits where it has no shadow. *shadowed tells which; may be NULL.
  * An integer's is what a rounding to nearest made it of, where that was a float. is_signed and

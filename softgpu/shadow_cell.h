@@ -51,6 +51,10 @@ struct shadow {
 	struct shadow_counts counts;
 	uint8_t *lost_at; /* per instruction of the program that runs: seen */
 	size_t lost_size;
+	const void *lost_of; /* that program */
+	const uint8_t *const *places;
+	bool *seen;
+	size_t place_count, unseen;
 	bool full;
 	/* Scratch of one instruction: what its destinations are to hold (shadow_step.c). */
 	struct shadow_write {

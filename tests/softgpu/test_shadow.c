@@ -268,6 +268,32 @@ static void atomics(void **state)
 	shadow_free(s);
 }
 
+/* Which elements the chosen blocks write, whether their value is rounded or not. */
+static void watched(void **state)
+{
+	struct data d = {0};
+	struct job j = job_for(&d, 32);
+	const uint64_t blocks[] = {1, 3};
+	const uint8_t *places[4 * 32];
+	bool seen[4 * 32];
+	_cleanup_free_ char *text = kernel_around(
+		"mov.u32 %r0, %ctaid.x; mad.lo.u32 %r0, %r0, 32, %t;\n"
+		"mad.wide.u32 %o, %r0, 4, %out; mov.f32 %f0, 0f3F800000; st.global.f32 [%o], %f0;");
+
+	for (unsigned i = 0; i < ARRAY_LENGTH(places); i++)
+		places[i] = d.out + 4ul * i;
+	assert_int_equal(shadow_new(&j.shadow, 1u << 30), 0);
+	shadow_watch(j.shadow, places, ARRAY_LENGTH(places), seen);
+	j.grid = 4;
+	j.blocks = blocks;
+	j.block_count = 2;
+	job_must_run(&j, text);
+	assert_int_equal(shadow_unseen(j.shadow), 64);
+	for (unsigned i = 0; i < ARRAY_LENGTH(places); i++)
+		assert_int_equal(seen[i], i / 32 % 2);
+	shadow_free(j.shadow);
+}
+
 static void lost(void **state)
 {
 	struct data d = {0};
@@ -308,7 +334,8 @@ int main(void)
 		cmocka_unit_test(sum),       cmocka_unit_test(bf16_chain),
 		cmocka_unit_test(product),   cmocka_unit_test(exponential),
 		cmocka_unit_test(quantiser), cmocka_unit_test(atomics),
-		cmocka_unit_test(lost),      cmocka_unit_test(no_room),
+		cmocka_unit_test(watched),   cmocka_unit_test(lost),
+		cmocka_unit_test(no_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
