@@ -40,8 +40,9 @@ struct output_verdict {
 	 * What rules 5 to 8 saw of pairs on recorded inputs, the greatest in its limit each; all
 	 * STEP_UNASKED where nothing differs, or the noise is not known.
 	 */
-	struct step recorded[RECORDED_STEPS]; /* in the order of recorded_rules */
-	double predicted;                     /* f_pred of rule 6 */
+	struct step recorded[RECORDED_STEPS];   /* in the order of recorded_rules */
+	double predicted;                       /* f_pred of rule 6 */
+	uint32_t synthetic, synthetic_left_out; /* siblings in its noise, and those that are not */
 	struct distribution_figures distribution;
 	const struct record_content *pair[SIDE_COUNT]; /* that pair's contents; NULL: none */
 };

@@ -280,6 +280,7 @@ static void judge_row(struct measure *m, struct noise_pair *p, struct collector 
 {
 	const struct window *w = &m->w;
 	double mean_g2 = 0, s2 = 0, count = (double)m->in->moved_count, median = -1;
+	double most = m->in->synthetic ? square(threshold(THRESHOLD_SYNTHETIC)) : INFINITY;
 
 	for (size_t i = first; i < first + n; i++) {
 		mean_g2 += w->g2[i] / (double)n;
@@ -305,7 +306,7 @@ static void judge_row(struct measure *m, struct noise_pair *p, struct collector 
 		excess = fabs(d) - (m->narrow ? ulp_at(m, fmax(fabs(a), fabs(b))) : 0);
 		if (excess <= 0)
 			continue;
-		sigma = sqrt(s2 + base2) * p->launches;
+		sigma = sqrt(fmin(s2, most * base2) + base2) * p->launches;
 		r = sigma > 0 ? excess / sigma : INFINITY;
 		if (r > p->max_residual) {
 			p->max_residual = r;
@@ -333,12 +334,19 @@ static double beyond_rounding(const struct measure *m, double x, double y)
 	return excess > 0 ? excess : 0;
 }
 
+static size_t own_others(const struct measure *m)
+{
+	return m->in->other_count - m->in->synthetic;
+}
+
 static const struct record_content *member(const struct measure *m, size_t k)
 {
+	size_t others = own_others(m);
+
 	if (!k)
 		return m->in->plain;
 	k--;
-	return k < m->in->other_count ? m->in->others[k] : m->in->fellows[k - m->in->other_count];
+	return k < others ? m->in->others[k] : m->in->fellows[k - others];
 }
 
 /* Rule 8c on one chunk: B of the first pair, in w->b, and each member from the mean of the others.
@@ -493,7 +501,7 @@ static void conclude(struct measure *m)
 
 	o->predicted = m->predicted_count ? m->predicted / (double)m->predicted_count : 0;
 	o->jumps = m->jumps / (double)m->in->moved_count;
-	for (size_t k = 0; k < m->in->other_count; k++)
+	for (size_t k = 0; k < (m->narrow ? m->in->other_count : own_others(m)); k++)
 		if (m->sibling_count[k])
 			o->sibling_flips =
 				fmax(o->sibling_flips,
@@ -554,7 +562,7 @@ static void set_up(struct measure *m)
 	if (n / row < CLUSTERS)
 		m->cluster = n / 64 < 1 ? 1 : n / 64 < 64 ? n / 64 : 64;
 	m->unit2 = square(roundoff_factor(m->in->serial) * m->in->u);
-	m->out->members = 1 + m->in->other_count + m->in->fellow_count;
+	m->out->members = 1 + own_others(m) + m->in->fellow_count;
 	m->out->limit =
 		threshold(m->in->u > 0x1p-24 ? THRESHOLD_RESIDUAL_COARSE : THRESHOLD_RESIDUAL);
 }

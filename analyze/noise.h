@@ -52,6 +52,13 @@ struct noise_input {
 	size_t moved_count; /* at least 2 */
 	const struct record_content *others[NOISE_OTHERS];
 	size_t other_count;
+	/*
+	 * The last of them are synthetic siblings (synthetic.h), not configs of the model: bounded
+	 * in s, no ground for 8c, nor for rule 6 where the output is not narrow.
+	 */
+	size_t synthetic;
+	size_t left_out;       /* synthetic siblings that are not among them */
+	char left_out_why[80]; /* of the first: "rule 5" */
 	const struct record_content
 		*fellows[NOISE_OTHERS]; /* the first pair's B of other configs */
 	size_t fellow_count;
@@ -79,7 +86,7 @@ struct noise {
 	double apart;   /* of B from the mean of A, others and fellows */
 	double cluster; /* greatest of one of these from the mean of the rest */
 	double floor;   /* of σ without siblings */
-	size_t members; /* A, others and fellows */
+	size_t members; /* A, others that are no synthetic siblings, and fellows */
 };
 
 /*

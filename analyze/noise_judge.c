@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "analyze/thresholds.h"
 
@@ -240,11 +241,53 @@ static void say_small(const struct noise_case *c, const struct metrics *m, struc
 		 m->ftz ? "; some denormals are flushed on one side only" : "");
 }
 
-void noise_judge(const struct noise_case *c, const struct metrics *m, struct chain *chain,
-		 struct outcome *o)
+/* What the floor rests on beside A's perturbed runs and its own configs. */
+static void say_synthetic(const struct noise_input *in, struct outcome *o)
+{
+	size_t used = strlen(o->evidence);
+
+	if (in->synthetic)
+		snprintf(o->evidence + used, sizeof(o->evidence) - used,
+			 "; %zu synthetic sibling%s of A in the noise", in->synthetic,
+			 in->synthetic == 1 ? "" : "s");
+	used = strlen(o->evidence);
+	if (in->left_out)
+		snprintf(o->evidence + used, sizeof(o->evidence) - used,
+			 "; %zu synthetic sibling%s left out, suspicious beside A (%s)",
+			 in->left_out, in->left_out == 1 ? "" : "s", in->left_out_why);
+}
+
+bool noise_judges(const struct metrics *m)
+{
+	return dtype_is_float(m->dtype) && !m->class_changes &&
+	       m->payload + m->zero_sign < m->differing;
+}
+
+static void conclude(const struct noise_case *c, const struct metrics *m, struct chain *chain,
+		     struct outcome *o)
 {
 	static const enum rule order[] = {RULE_RESIDUAL, RULE_FLIPS, RULE_BIAS,
 					  RULE_SHIFT,    RULE_PLACE, RULE_CLUSTER};
+	struct step *s = chain->steps;
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
+		if (s[order[i]].state != STEP_FIRED)
+			continue;
+		o->rule = order[i];
+		o->severity = s[o->rule].figure / s[o->rule].limit;
+		say(c, &s[o->rule], o);
+		return;
+	}
+	o->bucket = 2;
+	o->rule = RULE_OTHERWISE;
+	s[RULE_OTHERWISE] = (struct step){STEP_FIRED, c->pair->max_residual / c->noise->limit, 1,
+					  "fires where no other does"};
+	say_small(c, m, o);
+}
+
+void noise_judge(const struct noise_case *c, const struct metrics *m, struct chain *chain,
+		 struct outcome *o)
+{
 	struct step *s = chain->steps;
 	bool nondeterministic = o->nondeterministic;
 	struct step later = {.note = "asked on the recorded inputs only"};
@@ -260,17 +303,6 @@ void noise_judge(const struct noise_case *c, const struct metrics *m, struct cha
 	s[RULE_MAGNITUDE] = s[RULE_FREQUENCY] =
 		(struct step){.note = "rules 5 to 8 take its place"};
 	*o = (struct outcome){.bucket = 3, .nondeterministic = nondeterministic};
-	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
-		if (s[order[i]].state != STEP_FIRED)
-			continue;
-		o->rule = order[i];
-		o->severity = s[o->rule].figure / s[o->rule].limit;
-		say(c, &s[o->rule], o);
-		return;
-	}
-	o->bucket = 2;
-	o->rule = RULE_OTHERWISE;
-	s[RULE_OTHERWISE] = (struct step){STEP_FIRED, c->pair->max_residual / c->noise->limit, 1,
-					  "fires where no other does"};
-	say_small(c, m, o);
+	conclude(c, m, chain, o);
+	say_synthetic(c->input, o);
 }

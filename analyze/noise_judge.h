@@ -16,6 +16,9 @@ struct noise_case {
 	const char *inputs;            /* "recorded inputs", "perturbed inputs"; static storage */
 };
 
+/* True where numbers differ and the class of none: what noise_judge is about. */
+bool noise_judges(const struct metrics *m);
+
 /*
  * Replaces what the provisional rules said of a pair whose numbers differ without a change of
  * class. Sets steps 5 to 9 of *chain. Pure.

@@ -12,13 +12,6 @@
 #include "analyze/vicinity.h"
 #include "lib/base.h"
 
-/* True where numbers differ and the class of none: what rules 5 to 8 are about. */
-static bool numbers_differ(const struct metrics *m)
-{
-	return dtype_is_float(m->dtype) && !m->class_changes &&
-	       m->payload + m->zero_sign < m->differing;
-}
-
 static void judge_noise(const struct job *j, size_t index, const struct metrics *m,
 			struct chain *chain, struct outcome *o)
 {
@@ -121,9 +114,9 @@ static int compare_pair(const struct job *j, size_t index, struct output_verdict
 	metrics_judge(&m, v->note, j->a_count > 0, &chain, &o);
 	if (d->purpose == PURPOSE_EXACT)
 		judge_exact(&m, &chain, &o);
-	else if (j->input.moved_count && numbers_differ(&m))
+	else if (j->input.moved_count && noise_judges(&m))
 		judge_noise(j, index, &m, &chain, &o);
-	if (recorded && j->input.moved_count && numbers_differ(&m))
+	if (recorded && j->input.moved_count && noise_judges(&m))
 		take_noise(j, &chain, v);
 	else if (o.bucket == 3 && o.rule == RULE_INTEGER)
 		e = judge_ties(j, d, v, &m, &chain, &o, err);
@@ -213,6 +206,8 @@ static int compare_trials(struct job *j, bool poison, struct output_verdict *v, 
 	vicinity_recorded(j, v);
 	note_missing(j, &v->chain);
 	e = vicinity_measure(j, err);
+	v->synthetic = (uint32_t)j->input.synthetic;
+	v->synthetic_left_out = (uint32_t)j->input.left_out;
 	for (size_t i = 0; !e && i < j->duo_count; i++)
 		e = compare_pair(j, i, v, err);
 	if (!e)

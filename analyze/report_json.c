@@ -181,6 +181,8 @@ static json_t *recorded_steps(struct writer *w, const struct output_verdict *o)
 		return json_null();
 	object = json_object();
 	put(w, object, "flips_predicted", number(o->predicted));
+	put(w, object, "synthetic_siblings", count(o->synthetic));
+	put(w, object, "synthetic_siblings_left_out", count(o->synthetic_left_out));
 	for (size_t i = 0; i < RECORDED_STEPS; i++) {
 		const struct step *s = &o->recorded[i];
 		json_t *pair = array_in(w, object, rule_name(recorded_rules[i]));

@@ -74,6 +74,9 @@
 	T(SLOPE_UPDATE, "slope_update", 0x1p-12, false,                                            \
 	  "in place: slope of d on the update; at least 4 u rms(a) / rms(update), which is what "  \
 	  "rounding of the sum leaves of it")                                                      \
+	T(SYNTHETIC, "synthetic", 4, false,                                                        \
+	  "synthetic siblings: s counts up to this times the rest of sigma, so that a sibling "    \
+	  "that a compiler bug moves cannot hide one in B")                                        \
 	T(SHIFT, "shift", 0.05, false,                                                             \
 	  "Kolmogorov's distance of the values; as a fine rule it put 61 % of benign runs into 3") \
 	T(CLUSTER, "cluster", 8, false,                                                            \

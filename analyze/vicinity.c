@@ -3,6 +3,7 @@
 #include "analyze/vicinity.h"
 
 #include "analyze/shape_rule.h"
+#include "analyze/synthetic.h"
 #include "analyze/valid.h"
 
 static bool same_extent(const struct record_case *x, const struct record_case *y, size_t i)
@@ -124,6 +125,7 @@ void vicinity_recorded(struct job *j, const struct output_verdict *v)
 int vicinity_measure(struct job *j, struct error *err)
 {
 	bool differs = false;
+	int e;
 
 	for (size_t i = 0; i < j->duo_count; i++) {
 		const struct duo *d = &j->duos[i];
@@ -137,7 +139,8 @@ int vicinity_measure(struct job *j, struct error *err)
 	}
 	if (!j->input.moved_count || !differs)
 		return 0;
-	return noise_measure(&j->input, j->figures, j->duo_count, &j->noise, err);
+	e = synthetic_admit(j, err);
+	return e ? e : noise_measure(&j->input, j->figures, j->duo_count, &j->noise, err);
 }
 
 bool siblings_agree(const struct job *j, uint32_t kind, uint32_t index,

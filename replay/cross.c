@@ -7,6 +7,7 @@
 
 #include "lib/base.h"
 #include "replay/made.h"
+#include "replay/partner.h"
 #include "replay/reassemble.h"
 #include "replay/source.h"
 #include "replay/workspace.h"
@@ -57,21 +58,10 @@ static int assemble(const struct cross *c, const char *path, const char *folder,
 /* Machine code of the image made from member m, in the made bundle's suite; zero: none. */
 static struct hash128 made_code(const struct source *made, const struct suite_member *m)
 {
-	const struct suite *s = made->suite;
-	struct hash128 id, none = {0};
+	const struct suite_config *config;
+	const struct suite_member *found = partner_successor(made->suite, m, &config);
 
-	if (!made_successor(made->bundles[0], m->image->id, &id))
-		return none;
-	for (size_t i = 0; i < s->family_count; i++)
-		for (size_t k = 0; k < s->families[i].config_count; k++) {
-			const struct suite_config *c = &s->families[i].configs[k];
-
-			for (size_t n = 0; n < c->member_count; n++)
-				if (hash_equal(c->members[n].image->id, id) &&
-				    !strcmp(c->members[n].entry, m->entry))
-					return c->members[n].code_hash;
-		}
-	return none;
+	return found ? found->code_hash : (struct hash128){0};
 }
 
 static void count_same(const struct source *from, const struct source *made, uint32_t *same,

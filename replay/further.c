@@ -160,6 +160,8 @@ int trials_further(struct trials *t, struct error *err)
 		rc = trials_disturbed(t, err);
 	if (!rc && !t->r->lost && wanted & TRIALS_RACE && t->c->look_for_races)
 		rc = trials_race(t, err);
+	if (!rc && !t->r->lost)
+		rc = trials_siblings(t, err);
 	free(inputs.items);
 	return rc;
 }

@@ -304,6 +304,8 @@ int ledger_open(struct ledger *r, const char *path, const struct plan *plan,
 			      "device memory lies within the same 32 MiB");
 	if (!rc)
 		rc = put_families(r);
+	if (!rc && plan->siblings.told)
+		rc = put_fact(r, "replay.siblings", plan->siblings.told, "--siblings");
 	if (rc)
 		return error_set(err, -rc, ERROR_NO_OFFSET, "writing %s: %s", options->result,
 				 strerror(-rc));

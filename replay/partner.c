@@ -309,6 +309,17 @@ static const struct suite_member *find_member(const struct suite *s, struct hash
 	return NULL;
 }
 
+const struct suite_member *partner_successor(const struct suite *side, const struct suite_member *m,
+					     const struct suite_config **config)
+{
+	struct hash128 id;
+
+	for (size_t i = 0; i < side->bundle_count; i++)
+		if (made_successor(side->bundles[i], m->image->id, &id))
+			return find_member(side, id, m->entry, config);
+	return NULL;
+}
+
 /* Rule 0. True where the side's bundle tells what became of this image. */
 static bool find_successor(struct partner *out, const struct suite *side, const char *name,
 			   const struct recorded_kernel *k)

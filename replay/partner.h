@@ -30,6 +30,13 @@ bool same_kernel(const struct suite_member *x, const struct suite_member *y);
 bool is_repeated(const struct suite_config *c, size_t index);
 
 /*
+ * The kernel of `side` that was made from m's image (replay/made.h), and its config. NULL: none
+ * was, or its image has no such entry.
+ */
+const struct suite_member *partner_successor(const struct suite *side, const struct suite_member *m,
+					     const struct suite_config **config);
+
+/*
  * Looks for k's partner in `side`, which is not k->suite. `name` ("A", "B") is for reasons. The
  * rules are those of pairs_build. 0 or -ENOMEM; out->reason is the caller's.
  */

@@ -25,6 +25,10 @@ void plan_free(struct plan *p)
 		bound_free(&p->cases[i].base);
 		bound_free(&p->cases[i].a);
 		bound_free(&p->cases[i].b);
+		for (size_t k = 0; k < p->cases[i].sibling_count; k++) {
+			bound_free(&p->cases[i].siblings[k].bound);
+			free(p->cases[i].siblings[k].how);
+		}
 		free(p->cases[i].pointers);
 		free(p->cases[i].reason);
 		if (p->cases[i].derived)
@@ -37,6 +41,7 @@ void plan_free(struct plan *p)
 	free(p->cases);
 	free(p->selected);
 	reservations_free(&p->reserve);
+	siblings_close(&p->siblings);
 	pairs_free(&p->pairs);
 	pair_rules_free(&p->rules);
 	if (p->a != p->base)
@@ -277,6 +282,32 @@ static int bind_side(struct replay_case *c, struct bound *out, const struct pair
 	return 0;
 }
 
+/* Siblings that cannot be bound (an argument specialised away) are left out: others may do. */
+static int bind_siblings(struct replay_case *c, const struct plan *p, const struct pair *pair)
+{
+	for (size_t i = 0; i < SIBLINGS_MOST && !pair->on && !c->reason; i++) {
+		const struct suite_member *m = siblings_find(&p->siblings, i, pair->a);
+		struct sibling *s = &c->siblings[c->sibling_count];
+		int rc;
+
+		if (!m || !m->triton)
+			continue;
+		rc = bound_make(&s->bound, c->bundle, c->launch, pair->base, m,
+				source_bundle(p->siblings.sources[i], m), NULL);
+		if (rc == -ENOMEM)
+			return rc;
+		if (rc)
+			continue;
+		c->sibling_count++;
+		s->how = text_format("num_warps=%lld in place of %lld",
+				     (long long)m->triton->num_warps,
+				     (long long)pair->a->triton->num_warps);
+		if (!s->how)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 /* How long the launch's sums are, by the recorded kernel's Triton IR; 0: not known. */
 static uint64_t serial_length(const struct plan *p, const struct pair *pair,
 			      const struct record_launch *launch)
@@ -347,6 +378,8 @@ static int add_case(struct plan *p, const struct replay_options *o, size_t index
 		rc = bind_side(c, &c->a, pair, p->a, pair->a, "A");
 	if (!rc)
 		rc = bind_side(c, &c->b, pair, p->b, pair->b, "B");
+	if (!rc)
+		rc = bind_siblings(c, p, pair);
 	if (!rc)
 		rc = launch_pointers(&c->pointers, &c->pointer_count, c->bundle, launch, pair->base,
 				     stores->params, all, stores->dtype);
@@ -506,6 +539,21 @@ static int add_cases(struct plan *p, const struct replay_options *o, struct erro
 	return 0;
 }
 
+static int open_siblings(struct plan *p, const struct replay_options *o, const volatile int *stop,
+			 struct error *err)
+{
+	const struct siblings_request request = {.python = o->siblings,
+						 .a = p->a,
+						 .pairs = &p->pairs,
+						 .selected = p->selected,
+						 .progress_fd = o->progress_fd,
+						 .stop = stop,
+						 .argc = o->argc,
+						 .argv = o->argv};
+
+	return siblings_open(&p->siblings, &request, err);
+}
+
 int plan_make(struct plan **out, const struct replay_options *options, const volatile int *stop,
 	      struct error *err)
 {
@@ -530,6 +578,8 @@ int plan_make(struct plan **out, const struct replay_options *options, const vol
 		rc = select_pairs(p, options, err);
 	if (!rc)
 		rc = check_dtypes(p, options, err);
+	if (!rc)
+		rc = open_siblings(p, options, stop, err);
 	if (!rc)
 		rc = add_cases(p, options, err);
 	if (rc) {
@@ -576,6 +626,9 @@ static struct hash128 hash_plan(const struct plan *p, const struct replay_option
 		hash_member(h, p->base, pair->base);
 		hash_member(h, p->a, pair->a);
 		hash_member(h, p->b, pair->b);
+		for (size_t k = 0; pair->a && k < SIBLINGS_MOST; k++)
+			hash_member(h, p->siblings.sources[k],
+				    siblings_find(&p->siblings, k, pair->a));
 	}
 	for (size_t i = 0; i < p->count; i++) {
 		hash_state_add(h, &p->cases[i].pair, sizeof(p->cases[i].pair));

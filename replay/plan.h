@@ -15,14 +15,23 @@
 #include "replay/replay.h"
 #include "replay/rules.h"
 #include "replay/shard.h"
+#include "replay/siblings.h"
 #include "replay/source.h"
+
+/* A compiled with another num_warps, bound to the launch. */
+struct sibling {
+	struct bound bound;
+	char *how; /* "num_warps=8 in place of 4"; owned */
+};
 
 /* One recorded launch to be run under A and B. */
 struct replay_case {
 	size_t pair; /* index into plan.pairs */
 	const struct bundle *bundle;
 	const struct record_launch *launch;
-	struct bound base, a, b; /* base: the recorded image */
+	struct bound base, a, b;                /* base: the recorded image */
+	struct sibling siblings[SIBLINGS_MOST]; /* of A, for the noise floor; see sibling_count */
+	size_t sibling_count;
 	struct pointer *pointers;
 	size_t pointer_count;
 	bool stores_known; /* pointers[].stored comes from PTX */
@@ -39,6 +48,7 @@ struct plan {
 	struct pair_rules rules;     /* of --pair */
 	struct shard shard;          /* which of the cases are run */
 	struct pairs pairs;
+	struct siblings siblings; /* of A, where they were asked for */
 	bool *selected; /* a pair each: not filtered out by --family, --config, --launch */
 	struct replay_case *cases;
 	size_t count, capacity;

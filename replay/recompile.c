@@ -15,6 +15,7 @@
 #include "replay/remake.h"
 
 #define MAX_WORKERS 64
+#define MOST_WARPS  32 /* of a block */
 #define NUMBER_MAX  24
 #define ERROR_BYTES (1u << 16)
 #define REASON_MAX  320
@@ -72,15 +73,30 @@ static int ask(struct recompiler *c, struct error *err)
 
 /* ---- input of one image ---- */
 
+int64_t recompile_warps(const struct suite_member *m, enum warps warps)
+{
+	int64_t n = m->triton ? m->triton->num_warps : 0;
+
+	if (warps == WARPS_RECORDED)
+		return n;
+	/* Partitions of a warp-specialised kernel count their own warps. */
+	if (n < 1 || m->triton->total_warps != n)
+		return 0;
+	if (warps == WARPS_HALVED)
+		return n % 2 ? 0 : n / 2;
+	return n > MOST_WARPS / 2 ? 0 : 2 * n;
+}
+
 /* The recorded metadata, with the config's num_warps: of a warp-specialised kernel .json has all.
  */
-static char *options_of(const char *text, size_t size, const struct suite_member *m, bool from_ttir)
+static char *options_of(const struct recompiler *c, const char *text, size_t size,
+			const struct suite_member *m, bool from_ttir)
 {
+	int64_t warps = recompile_warps(m, c->remake.request->warps);
 	json_t *json = json_loadb(text, size, 0, NULL);
 	char *out = NULL;
 
-	if (json_is_object(json) &&
-	    !json_object_set_new(json, "num_warps", json_integer(m->triton->num_warps)) &&
+	if (json_is_object(json) && !json_object_set_new(json, "num_warps", json_integer(warps)) &&
 	    !json_object_set_new(json, "kernelab_from_ttir", json_boolean(from_ttir)))
 		out = json_dumps(json, 0);
 	json_decref(json);
@@ -119,7 +135,7 @@ static int put_inputs(struct recompiler *c, size_t index, const struct record_fi
 		rc = bundle_read_file(b, json, &text, &size, err);
 	if (rc)
 		return rc;
-	options = options_of(text, size, m, strstr(ir->name, ".ttir") != NULL);
+	options = options_of(c, text, size, m, strstr(ir->name, ".ttir") != NULL);
 	if (!options)
 		return no_memory(c, err);
 	rc = put_note(c, index, err);

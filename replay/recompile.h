@@ -19,4 +19,10 @@
 int recompile(const char *path, const char *folder, const struct source_request *request,
 	      struct error *err);
 
+/*
+ * The num_warps with which it compiles the member; 0: no such, as it cannot be halved, a block has
+ * no more warps, or the kernel is warp-specialised.
+ */
+int64_t recompile_warps(const struct suite_member *m, enum warps warps);
+
 #endif

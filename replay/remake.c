@@ -24,7 +24,9 @@ static bool is_listed(const struct remake *r, const struct suite_member *m)
 
 static int add(struct remake *r, const struct suite_member *m, struct error *err)
 {
-	if (is_listed(r, m))
+	const struct source_request *q = r->request;
+
+	if (is_listed(r, m) || (q->wants && !q->wants(q->wants_data, m)))
 		return 0;
 	if (array_reserve(&r->images, r->count, &r->capacity, sizeof(*r->images)))
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for %s",
@@ -231,7 +233,7 @@ int remake_write(struct remake *r, const char *path, const struct remake_tool *t
 	for (size_t i = 0; !rc && r->request->launches && i < r->request->base->count; i++)
 		rc = made_tensor_maps(&made, r->request->base->bundles[i], err);
 	if (!rc && failed == r->count)
-		rc = error_set(err, EINVAL, ERROR_NO_OFFSET, "%s: none of %zu images; %s: %s",
+		rc = error_set(err, ENOEXEC, ERROR_NO_OFFSET, "%s: none of %zu images; %s: %s",
 			       r->request->text, r->count, r->images[0].member->entry,
 			       r->images[0].failure);
 	if (!rc)

@@ -50,7 +50,7 @@ struct remake_tool {
 /*
  * Writes the bundle `path`: N.cubin of every image without failure, with N.ptx and, by
  * tool->metadata, what stands beside it in the folder or was recorded; the outcome of each image;
- * facts about the tool. 0; -EINVAL with the first failure where no image at all could be made.
+ * facts about the tool. 0; -ENOEXEC with the first failure where no image at all could be made.
  */
 int remake_write(struct remake *r, const char *path, const struct remake_tool *tool,
 		 struct error *err);

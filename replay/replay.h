@@ -19,13 +19,14 @@ enum replay_device { REPLAY_DEVICE_AUTO, REPLAY_DEVICE_GPU, REPLAY_DEVICE_SOFT }
 struct replay_options {
 	const char *const *bundles; /* bundles or folders of bundles: the recorded run */
 	size_t bundle_count;
-	const char *a, *b;        /* SOURCE: "recorded", a bundle, a folder of bundles */
-	const char *result;       /* file to write; must not exist without `resume` */
-	const char *family;       /* extended regular expression on the entry name */
-	const char *config;       /* extended regular expression on the config's options text */
-	const char *pair_file;    /* rules of pairing: replay/rules.h */
-	const char *shard;        /* part of the cases: replay/shard.h */
-	uint64_t launch;          /* only this LAUNCH.seq; 0: all */
+	const char *a, *b;     /* SOURCE: "recorded", a bundle, a folder of bundles */
+	const char *result;    /* file to write; must not exist without `resume` */
+	const char *family;    /* extended regular expression on the entry name */
+	const char *config;    /* extended regular expression on the config's options text */
+	const char *siblings;  /* Python whose Triton makes synthetic siblings of A: siblings.h */
+	const char *pair_file; /* rules of pairing: replay/rules.h */
+	const char *shard;     /* part of the cases: replay/shard.h */
+	uint64_t launch;       /* only this LAUNCH.seq; 0: all */
 	const uint64_t *launches; /* only these; NULL: all */
 	size_t launch_count;
 	uint64_t repeats;          /* identical runs of A and of B, 1 to REPLAY_MAX_REPEATS */

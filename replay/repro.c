@@ -86,6 +86,7 @@ static void put_settings(FILE *f, const struct replay_options *o)
 		fprintf(f, " --repeats-max %" PRIu64, o->repeats_max);
 	if (o->timeout_s < usual.timeout_s || o->timeout_s > usual.timeout_s)
 		fprintf(f, " --timeout %g", o->timeout_s);
+	put_option(f, "siblings", o->siblings);
 	put_option(f, "pair", o->pair_file);
 	put_option(f, "a-version", o->a_version);
 	put_option(f, "a-commit", o->a_commit);

@@ -24,15 +24,22 @@ struct source {
 int source_open(struct source **out, const char *text, const char *const *paths, size_t count,
 		struct error *err);
 
+/* num_warps of what triton:PYTHON compiles. */
+enum warps { WARPS_RECORDED, WARPS_HALVED, WARPS_DOUBLED };
+
 /* What a SOURCE of the command line needs to be opened. */
 struct source_request {
 	const char *text;          /* SOURCE, other than "recorded" */
 	const struct source *base; /* the recorded run, whose images are made anew */
 	const char *family;        /* extended regular expression: only those are made; or NULL */
 	bool launches;             /* what is made gets the geometry of the base's launches */
-	int progress_fd;           /* for long work; -1: silent */
-	const volatile int *stop;  /* not 0: give up with -EINTR; may be NULL */
-	int argc;                  /* the command line, for the records */
+	/* only images of which this is true of a member are made anew; NULL: all */
+	bool (*wants)(const void *data, const struct suite_member *m);
+	const void *wants_data;
+	enum warps warps;         /* triton: */
+	int progress_fd;          /* for long work; -1: silent */
+	const volatile int *stop; /* not 0: give up with -EINTR; may be NULL */
+	int argc;                 /* the command line, for the records */
 	char **argv;
 };
 

@@ -139,12 +139,14 @@ void table_launches(const struct plan *plan, FILE *out)
 
 			if (c->pair != i)
 				continue;
-			fprintf(out, "  launch %llu  grid %ux%ux%u  %s%s%s%s\n",
+			fprintf(out, "  launch %llu  grid %ux%ux%u  %s%s%s%s%s\n",
 				(unsigned long long)c->launch->seq, c->launch->grid[0],
 				c->launch->grid[1], c->launch->grid[2],
 				c->reason ? "not run: " : "A and B", c->reason ? c->reason : "",
-				c->derived ? ", derived: " : "",
-				c->derived ? c->derived->text : "");
+				c->derived ? ", derived: " : "", c->derived ? c->derived->text : "",
+				c->sibling_count > 1 ? ", 2 synthetic siblings"
+				: c->sibling_count   ? ", 1 synthetic sibling"
+						     : "");
 		}
 	}
 	put_totals(plan, out);

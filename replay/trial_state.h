@@ -26,6 +26,7 @@ struct trials {
 	char void_reason[2][160]; /* why a poison pattern says nothing */
 	struct hash128 inputs;
 	bool extents_sent;
+	bool differ; /* a trial of B gave other bytes than A's */
 	bool judged; /* the recorded kernel reproduced what was recorded */
 };
 
@@ -69,5 +70,8 @@ int trials_more_of_a(struct trials *t, struct error *err);
  * err. After r->lost some are missing.
  */
 int trials_further(struct trials *t, struct error *err);
+
+/* Runs of A's synthetic siblings, where B differs: the last trials of a case. As trials_further. */
+int trials_siblings(struct trials *t, struct error *err);
 
 #endif

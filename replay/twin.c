@@ -108,6 +108,7 @@ int twin_run_keep(struct trials *t, struct twin *w, struct outcome o[SIDE_COUNT]
 		rc = run_side(t, w, SIDE_B, &o[SIDE_B], why, sizeof(why), err);
 	if (!rc && o[SIDE_A].after.chunks && o[SIDE_B].after.chunks)
 		rc = twin_differ(t, &o[SIDE_A].after, &o[SIDE_B].after, NULL, &w->differ);
+	t->differ |= w->differ;
 	return rc;
 }
 

@@ -26,6 +26,10 @@
 	{OPTION_TEXT, "pair", 0, "FILE",                                                           \
 	 "which config of B belongs to which recorded one, as --pairs prints it",                  \
 	 &(o).pair_file},                                                                          \
+	{OPTION_TEXT, "siblings", 0, "PYTHON",                                                     \
+	 "compile A with other num_warps by that Python's Triton where a family has one config: "  \
+	 "a noise floor for its verdict",                                                          \
+	 &(o).siblings},                                                                           \
 	{OPTION_COUNT, "launch", 0, "SEQ", "only the launch of that number", &(o).launch},         \
 	{OPTION_COUNT, "repeats", 0, "N", "identical runs of A and of B; default 3",               \
 	 &(o).repeats},                                                                            \

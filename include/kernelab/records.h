@@ -77,7 +77,8 @@ struct hashes {
 	E(SCALED, 5, "scaled")               /* float inputs times a power of two */             \
 	E(GUARD, 6, "guard")                 /* a pattern around what the launch touches */      \
 	E(RACE, 7, "race")                   /* its PTX on the CPU: unordered shared accesses */ \
-	E(DISTURBED, 8, "disturbed")         /* recorded inputs, other timing */
+	E(DISTURBED, 8, "disturbed")         /* recorded inputs, other timing */                 \
+	E(SIBLING, 9, "sibling") /* A compiled with another num_warps, on recorded inputs */
 #define TRIAL_STATUSES(E)                                                                      \
 	E(OK, 0, "ok")                                                                         \
 	E(VOID, 1, "void") /* its precondition did not hold: says nothing about either side */ \
@@ -401,7 +402,7 @@ const char *trial_status_name(uint32_t v);
 	F(17, BOOL, zeroed, "scaled: floats that are updated in place begin as zero")              \
 	F(18, U64, races, "race: accesses to shared memory that nothing orders")                   \
 	F(19, STR, race, "race: the first of them, for people")                                    \
-	F(20, STR, how, "disturbed: by what")
+	F(20, STR, how, "disturbed: by what; sibling: its options, e.g. num_warps=8 in place of 4")
 
 /* What crossing the sides' compiler stages told of a family: A's PTX through B's ptxas, and so on.
  */

@@ -391,12 +391,88 @@ static void test_serial_sums(void **state)
 	expect_no_alarm(&s);
 }
 
+/* ---- synthetic siblings ---- */
+
+/* B is `apart` sigmas off A, and A's siblings `size` to either side. */
+static void add_siblings(struct scene *s, uint32_t count, double size, double apart)
+{
+	float a[N], b[N], sibling[N];
+	const void *contents = sibling;
+
+	for (int i = 0; i < N; i++) {
+		a[i] = (float)(4 * normal());
+		b[i] = a[i] + (float)((i % 2 ? apart : -apart) * NOISE);
+	}
+	add_case(s, maker_config(&s->m, s->family, "num_warps=4"), 17, "n=1000",
+		 (struct hash128){1, 1});
+	add_trials(s, a, b);
+	for (uint32_t k = 0; k < count; k++) {
+		struct record_trial t = {.side = SIDE_A,
+					 .kind = TRIAL_SIBLING,
+					 .index = k,
+					 .how = "num_warps=8 in place of 4"};
+
+		for (int i = 0; i < N; i++)
+			sibling[i] = a[i] + (float)((i % 2 == (int)k ? size : -size) * NOISE);
+		maker_trial_full(&s->m, &t, &contents);
+	}
+}
+
+static void expect_words(struct scene *s, int bucket, const char *words, uint32_t used)
+{
+	const struct outcome *o = judge(s);
+	const struct output_verdict *v = family_worst_output(&s->analysis->families[0]);
+
+	if (o->bucket != bucket || !strstr(o->evidence, words))
+		fail_msg("bucket %d, \"%s\"; expected %d, %s", o->bucket, o->evidence, bucket,
+			 words);
+	assert_int_equal(v->synthetic, used);
+	end(s);
+}
+
+static void test_synthetic(void **state)
+{
+	struct scene s;
+
+	random_state = 1;
+	begin(&s);
+	add_siblings(&s, 0, 0, 40);
+	expect(&s, 3, RULE_RESIDUAL);
+	begin(&s);
+	add_siblings(&s, 2, 5, 40); /* A's other orders are as far apart */
+	expect_words(&s, 2, "2 synthetic siblings of A in the noise", 2);
+	begin(&s);
+	add_siblings(&s, 1, 5, 40);
+	expect_words(&s, 2, "1 synthetic sibling of A in the noise", 1);
+	begin(&s);
+	add_siblings(&s, 2, 25, 200); /* s of 25 sigma would let this pass */
+	expect_words(&s, 3, "2 synthetic siblings of A in the noise", 2);
+	begin(&s);
+	add_siblings(&s, 2, 60, 40); /* suspicious themselves */
+	expect_words(&s, 3,
+		     "2 synthetic siblings left out, suspicious beside A (num_warps=8 in place of "
+		     "4, rule 5)",
+		     0);
+}
+
+/* Three other results on the same inputs, but none of a config of the model: no cluster. */
+static void test_synthetic_cluster(void **state)
+{
+	struct scene s;
+
+	random_state = 1;
+	begin(&s);
+	add_siblings(&s, 2, 0.01, 15);
+	expect(&s, 2, RULE_OTHERWISE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_distances), cmocka_unit_test(test_distribution),
 		cmocka_unit_test(test_updates),   cmocka_unit_test(test_cluster),
 		cmocka_unit_test(test_growth),    cmocka_unit_test(test_serial_sums),
+		cmocka_unit_test(test_synthetic), cmocka_unit_test(test_synthetic_cluster),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

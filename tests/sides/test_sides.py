@@ -8,6 +8,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "apps"))
+import fake_triton  # noqa: E402
 from whole_tool import DATA, FAMILIES, Tool  # noqa: E402
 
 PTXAS = next((p for p in (shutil.which("ptxas"), "/usr/local/cuda/bin/ptxas",
@@ -144,84 +145,12 @@ def check_ptxas(tmp, a):
     tool.expect("A and B" in done.stdout, done.stdout)
 
 
-# A package that stands in for Triton: it gives back a cubin kept for each entry, and dies on one.
-FAKE_TRITON = {
-    "__init__.py": "__version__ = '9.9.0+git0123456789ab'\n",
-    "_C/__init__.py": "",
-    "_C/libtriton.py": """
-class Module:
-    def __init__(self, path):
-        with open(path) as f:
-            self.text = f.read()
-class ir:
-    @staticmethod
-    def context():
-        return None
-    @staticmethod
-    def load_dialects(context):
-        pass
-    @staticmethod
-    def parse_mlir_module(path, context):
-        return Module(path)
-""",
-    "backends/__init__.py": "",
-    "backends/compiler.py": """
-class Language:
-    TRITON, GLUON = 0, 1
-class GPUTarget:
-    def __init__(self, backend, arch, warp_size):
-        self.backend, self.arch, self.warp_size = backend, arch, warp_size
-""",
-    "backends/nvidia/__init__.py": "",
-    "backends/nvidia/compiler.py": "def get_ptxas(arch):\n    return ''\n",
-    "compiler/__init__.py": "",
-    "compiler/compiler.py": """
-import glob, json, os, re
-KEPT = os.environ['KEPT']
-class Options:
-    def __init__(self, given):
-        assert given['num_warps'] and 'arch' not in given
-class Backend:
-    def parse_options(self, given):
-        return Options(given)
-    def load_dialects(self, context):
-        pass
-    def add_stages(self, stages, options, language):
-        stages['ttir'] = lambda module, metadata: module.text
-        stages['ttgir'] = self.ttgir
-        stages['ptx'] = lambda text, metadata: open(self.stem + '.ptx').read()
-        stages['cubin'] = lambda text, metadata: open(self.stem + '.cubin', 'rb').read()
-    def ttgir(self, text, metadata):
-        name = re.search(r'tt.func public @(\w+)', text).group(1)
-        if name == 'adam':
-            os.abort()
-        if name == 'transpose':
-            raise RuntimeError('no transposing in this release')
-        # The config is the one with the same text.
-        for source in glob.glob(KEPT + '/*/' + name + '.source'):
-            if open(source).read() == text:
-                self.stem = source[:-len('.source')]
-                with open(self.stem + '.json') as f:
-                    metadata.update(json.load(f))
-                return 'module attributes {\\"ttg.num-warps\\" = 4 : i32}'
-        raise RuntimeError('unknown source')
-def make_backend(target):
-    return Backend()
-""",
-}
-
-
 def check_triton(tmp, a):
     done = replay(a, "triton:/nonexistent/python", "--dry-run", status=2)
     tool.expect("/nonexistent/python" in done.stderr, done.stderr)
     done = replay(a, "triton:", "--dry-run", status=2)
     tool.expect("triton:PYTHON" in done.stderr, done.stderr)
-    for name, text in FAKE_TRITON.items():
-        os.makedirs(os.path.dirname(f"{tmp}/fake/triton/{name}"), exist_ok=True)
-        with open(f"{tmp}/fake/triton/{name}", "w", encoding="utf-8") as f:
-            f.write(text)
-    os.environ.update(PYTHONPATH=f"{tmp}/fake", KEPT=os.path.join(DATA, "a"),
-                      PYTHONDONTWRITEBYTECODE="1")
+    os.environ.update(fake_triton.make(f"{tmp}/fake", os.path.join(DATA, "a")))
     result = f"{tmp}/triton.klab"
     replay(a, f"triton:{sys.executable}", "-o", result, "--device", "soft")
     done = tool.run([tool.kernelab, "analyze", result, "--json", f"{tmp}/triton.json"], 1)
