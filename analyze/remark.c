@@ -3,6 +3,7 @@
 #include "analyze/remark.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,6 +149,28 @@ static int tell_use(const struct teller *t)
 	return e;
 }
 
+/* Launches at the edges that the recording lacks, and in how many families they alone fail. */
+static int tell_derived(const struct teller *t)
+{
+	uint32_t made = 0, tested = 0;
+	size_t worst = 0;
+
+	for (size_t i = 0; i < t->a->family_count; i++) {
+		const struct family_verdict *f = &t->a->families[i];
+		const struct case_verdict *c = family_worst_case(f);
+
+		made += f->coverage.derived;
+		tested += f->coverage.derived_tested;
+		worst += f->outcome.bucket > 1 && c && c->record->derived && *c->record->derived;
+	}
+	if (!made)
+		return 0;
+	return tell(t, 0,
+		    "Derived boundary launches: %" PRIu32 " of %" PRIu32
+		    " tested; the verdict rests on one in %zu %s",
+		    tested, made, worst, worst == 1 ? "family" : "families");
+}
+
 /* Of the tests that ran on both sides, those whose outcome is another one. */
 static int tell_changed_tests(const struct teller *t)
 {
@@ -202,5 +225,7 @@ int remarks(const struct analysis *a, remark_line *line, void *data)
 		e = tell_since(&t);
 	if (!e)
 		e = tell_use(&t);
+	if (!e)
+		e = tell_derived(&t);
 	return e ? e : tell_tests(&t);
 }

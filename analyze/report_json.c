@@ -449,11 +449,14 @@ static json_t *use_counts(struct writer *w, const struct use_count *c)
 	return object;
 }
 
+/* NULL without memory. */
 static json_t *test_outcome(const struct junit *j, const char *test)
 {
 	static const char *const names[] = {"passed", "failed", "skipped"};
-	const struct junit_test *t = use_test_outcome(j, test);
+	const struct junit_test *t;
 
+	if (use_test_outcome(j, test, &t))
+		return NULL;
 	return t ? json_string(names[t->outcome]) : json_null();
 }
 

@@ -164,11 +164,12 @@ static void put_table(const struct terminal *t, const struct analysis *a)
 	fprintf(t->out, "figures%s\n", style(t, RESET));
 	for (size_t i = 0; i < a->family_count; i++)
 		put_row(t, a, &a->families[i]);
-	fprintf(t->out, "B: bucket (1 bitwise, 2 small, 3 suspicious); rule: docs/numerics.md; "
-			"cfgs: configs "
-			"tested/known;\nw: num_warps, s: num_stages, then block sizes; figures: "
-			"greatest |d| "
-			"and ulp, share that differs\n");
+	fputs("B: bucket (1 bitwise, 2 small, 3 suspicious); rule: docs/numerics.md; cfgs: configs "
+	      "tested/known;\n"
+	      "w: num_warps, s: num_stages, 64x32: shape of its tiles, BLOCK=64: constexpr, where "
+	      "recorded;\n"
+	      "figures: greatest |d| and ulp, share that differs\n",
+	      t->out);
 	if (analysis_provisional(a))
 		fprintf(t->out,
 			"Rules 9m and 9f: provisional limits, no noise floor in this result "
@@ -246,7 +247,9 @@ static void put_tests(const struct terminal *t, const struct analysis *a,
 {
 	_cleanup_free_ char *text = use_tests_text(a, &f->use);
 
-	if (text && *text)
+	if (!text)
+		lines_wrap(t->out, 2, "existing tests: no memory to tell of them");
+	else if (*text)
 		lines_wrap(t->out, 2, phrase_clean(text));
 }
 

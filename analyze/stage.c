@@ -3,6 +3,7 @@
 #include "analyze/stage.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "analyze/analyze.h"
@@ -128,47 +129,99 @@ static int tell_crossing(struct stage *s, const struct record_stage *r)
 	return s->text ? 0 : -ENOMEM;
 }
 
-/* Only some configs differ in what the kind is about. */
-static int tell_mixed(struct stage *s, const struct differences *d)
+/* What each failing config tells without crossing: they need not tell the same. */
+struct tally {
+	size_t ptxas, before, open, neither;
+	char *why_before, *why_open;
+};
+
+static int tally_make(struct tally *t, const struct analysis *a, const struct differences *d)
 {
-	s->kind = STAGE_OPEN;
-	s->text = text_format(
-		"not the same in all failing configs: of %zu, in %zu PTX and machine code are "
-		"equal, in %zu PTX is equal and machine code is not, in %zu both differ",
-		d->configs, d->same_code, d->same_ptx, d->configs - d->same_code - d->same_ptx);
-	return s->text ? 0 : -ENOMEM;
+	const char *x = text_or(d->ptxas[SIDE_A], "unknown");
+	const char *y = text_or(d->ptxas[SIDE_B], "unknown");
+	size_t other = d->configs - d->same_code - d->same_ptx;
+
+	*t = (struct tally){.neither = d->same_code, .ptxas = d->same_ptx};
+	if (a->mark)
+		t->why_before = strdup("the software device executes the PTX, ptxas takes no part");
+	else
+		t->why_before = text_format(
+			"the PTX of A and B differs, and both were assembled by ptxas %s", x);
+	t->why_open = text_format("the PTX of A and B differs, and perhaps ptxas (A %s, B %s); "
+				  "diff --a-ptxas and --b-ptxas cross them",
+				  x, y);
+	*(a->mark || d->same_ptxas == other ? &t->before : &t->open) = other;
+	return t->why_before && t->why_open ? 0 : -ENOMEM;
+}
+
+static void tally_free(struct tally *t)
+{
+	free(t->why_before);
+	free(t->why_open);
+}
+
+/*
+ * "of 5 failing configs: ptxas in 3 (…), neither in 2 (…)". The kind is that of the configs in
+ * which some stage is meant, if it is one.
+ */
+static int tell_mixed(struct stage *s, const struct tally *t, size_t configs)
+{
+	const struct {
+		size_t count;
+		enum stage_kind kind;
+		const char *what, *why;
+	} parts[] = {
+		{t->ptxas, STAGE_PTXAS, "ptxas",
+		 "the canonical PTX of A and B is equal, the machine code is not"},
+		{t->before, STAGE_BEFORE, "before ptxas", t->why_before},
+		{t->open, STAGE_OPEN, "not told", t->why_open},
+		{t->neither, STAGE_NEITHER, "neither", "the machine code of A and B is equal"},
+	};
+	const char *gap = ":";
+	size_t kinds = 0, size;
+	FILE *out = open_memstream(&s->text, &size);
+
+	if (!out)
+		return -ENOMEM;
+	fprintf(out, "of %zu failing configs", configs);
+	for (size_t i = 0; i < ARRAY_LENGTH(parts); i++) {
+		if (!parts[i].count)
+			continue;
+		if (parts[i].kind != STAGE_NEITHER)
+			s->kind = kinds++ ? STAGE_OPEN : parts[i].kind;
+		fprintf(out, "%s %s in %zu (%s)", gap, parts[i].what, parts[i].count, parts[i].why);
+		gap = ",";
+	}
+	return fclose(out) ? -ENOMEM : 0;
 }
 
 static int tell_static(struct stage *s, const struct analysis *a, const struct differences *d)
 {
-	const char *x = text_or(d->ptxas[SIDE_A], "unknown");
-	const char *y = text_or(d->ptxas[SIDE_B], "unknown");
+	struct tally t;
+	int e = tally_make(&t, a, d);
 
-	if (d->same_code == d->configs) {
+	if (e) {
+		tally_free(&t);
+		return e;
+	}
+	if (t.neither == d->configs) {
 		s->kind = STAGE_NEITHER;
 		s->text = strdup("neither: the machine code of A and B is equal");
-	} else if (d->same_ptx == d->configs) {
+	} else if (t.ptxas == d->configs) {
 		s->kind = STAGE_PTXAS;
 		s->text = strdup("ptxas: the canonical PTX of A and B is equal, the machine code "
 				 "is not");
-	} else if (d->same_code || d->same_ptx) {
-		return tell_mixed(s, d);
-	} else if (a->mark) {
+	} else if (t.before == d->configs) {
 		s->kind = STAGE_BEFORE;
-		s->text = strdup("before ptxas: the software device executes the PTX, ptxas takes "
-				 "no part");
-	} else if (d->same_ptxas == d->configs) {
-		s->kind = STAGE_BEFORE;
-		s->text = text_format("before ptxas: the PTX of A and B differs, and both were "
-				      "assembled by ptxas %s",
-				      x);
-	} else {
+		s->text = text_format("before ptxas: %s", t.why_before);
+	} else if (t.open == d->configs) {
 		s->kind = STAGE_OPEN;
-		s->text = text_format("not told: the PTX of A and B differs, and perhaps ptxas (A "
-				      "%s, B %s); diff --a-ptxas and --b-ptxas cross them",
-				      x, y);
+		s->text = text_format("not told: %s", t.why_open);
+	} else {
+		e = tell_mixed(s, &t, d->configs);
 	}
-	return s->text ? 0 : -ENOMEM;
+	tally_free(&t);
+	return e || !s->text ? -ENOMEM : 0;
 }
 
 static int find_stage(const struct analysis *a, struct family_verdict *f)

@@ -11,10 +11,10 @@ struct analysis;
 struct family_verdict;
 
 enum stage_kind {
-	STAGE_NONE,     /* nothing to tell: not in bucket 3, or unproven */
-	STAGE_PTXAS,    /* ptxas alone shows it */
-	STAGE_BEFORE,   /* what comes before ptxas alone shows it */
-	STAGE_EITHER,   /* each of the two alone shows it */
+	STAGE_NONE,   /* nothing to tell: not in bucket 3, or unproven */
+	STAGE_PTXAS,  /* ptxas alone shows it, at least in the configs where some stage is meant */
+	STAGE_BEFORE, /* what comes before ptxas alone shows it */
+	STAGE_EITHER, /* each of the two alone shows it */
 	STAGE_TOGETHER, /* only both together do */
 	STAGE_NEITHER,  /* machine code is equal: neither */
 	STAGE_OPEN      /* both differ and were not crossed, or the crossing failed */
@@ -32,7 +32,8 @@ struct stage {
 /*
  * Fills stage of every family in bucket 3, from its configs that fail: equal PTX means ptxas,
  * another PTX with the same ptxas (or on the software device, which has none) what is before it;
- * else what a STAGE record says. 0 or -ENOMEM with err.
+ * else what a STAGE record says. Where failing configs tell different things the text counts them.
+ * 0 or -ENOMEM with err.
  */
 int stage_families(struct analysis *a, struct error *err);
 void stage_clear(struct stage *s);

@@ -464,15 +464,30 @@ static char *junit_name(const char *test)
 	return name;
 }
 
-const struct junit_test *use_test_outcome(const struct junit *j, const char *test)
+int use_test_outcome(const struct junit *j, const char *test, const struct junit_test **out)
 {
 	_cleanup_free_ char *name = junit_name(test);
 
-	return name ? junit_find(j, name) : NULL;
+	*out = name ? junit_find(j, name) : NULL;
+	return name ? 0 : -ENOMEM;
+}
+
+/* " (t.k::test_b) (t.k::test_c)" */
+static int put_failed(FILE *out, const struct use *u, const struct junit *j)
+{
+	for (size_t i = 0; i < u->test_count; i++) {
+		const struct junit_test *t;
+
+		if (use_test_outcome(j, u->tests[i], &t))
+			return -ENOMEM;
+		if (t && t->outcome == JUNIT_FAILED)
+			fprintf(out, " (%s)", t->name);
+	}
+	return 0;
 }
 
 /* "; under A 3 pass, 1 fails (t.k::test_b)" */
-static void put_outcomes(FILE *out, const struct use *u, const struct junit *j, const char *side)
+static int put_outcomes(FILE *out, const struct use *u, const struct junit *j, const char *side)
 {
 	static const char *const one[] = {"passes", "fails", "is skipped"};
 	static const char *const many[] = {"pass", "fail", "are skipped"};
@@ -480,8 +495,10 @@ static void put_outcomes(FILE *out, const struct use *u, const struct junit *j, 
 	const char *gap = "";
 
 	for (size_t i = 0; i < u->test_count; i++) {
-		const struct junit_test *t = use_test_outcome(j, u->tests[i]);
+		const struct junit_test *t;
 
+		if (use_test_outcome(j, u->tests[i], &t))
+			return -ENOMEM;
 		if (t)
 			counts[t->outcome]++;
 		else
@@ -493,15 +510,12 @@ static void put_outcomes(FILE *out, const struct use *u, const struct junit *j, 
 			continue;
 		fprintf(out, "%s %zu %s", gap, counts[o], counts[o] == 1 ? one[o] : many[o]);
 		gap = ",";
-		for (size_t i = 0; o == JUNIT_FAILED && i < u->test_count; i++) {
-			const struct junit_test *t = use_test_outcome(j, u->tests[i]);
-
-			if (t && t->outcome == JUNIT_FAILED)
-				fprintf(out, " (%s)", t->name);
-		}
+		if (o == JUNIT_FAILED && put_failed(out, u, j))
+			return -ENOMEM;
 	}
 	if (unknown)
 		fprintf(out, "%s %zu not in its file", gap, unknown);
+	return 0;
 }
 
 char *use_tests_text(const struct analysis *a, const struct use *u)
@@ -509,6 +523,7 @@ char *use_tests_text(const struct analysis *a, const struct use *u)
 	char *text = NULL;
 	size_t size;
 	FILE *out;
+	int e = 0;
 
 	if (!u->test_count)
 		return strdup("");
@@ -516,8 +531,11 @@ char *use_tests_text(const struct analysis *a, const struct use *u)
 	if (!out)
 		return NULL;
 	fprintf(out, "existing tests seen to launch it: %zu", u->test_count);
-	for (uint32_t s = 0; s < SIDE_COUNT; s++)
+	for (uint32_t s = 0; !e && s < SIDE_COUNT; s++)
 		if (a->tests[s].path)
-			put_outcomes(out, u, &a->tests[s], side_name(s));
-	return fclose(out) ? NULL : text;
+			e = put_outcomes(out, u, &a->tests[s], side_name(s));
+	if (!fclose(out) && !e)
+		return text;
+	free(text);
+	return NULL;
 }

@@ -76,8 +76,11 @@ static inline bool use_untested(const struct use_item *i)
 	return i->launches && !i->by_model && !i->by_tests && !i->by_derived;
 }
 
-/* Outcome of a test of use.tests on a side: of --a-junit or --b-junit; NULL: not in there. */
-const struct junit_test *use_test_outcome(const struct junit *j, const char *test);
+/*
+ * Outcome of a test of use.tests on a side, of --a-junit or --b-junit: *out, NULL where it is not
+ * in there. 0 or -ENOMEM.
+ */
+int use_test_outcome(const struct junit *j, const char *test, const struct junit_test **out);
 
 /*
  * "existing tests that launch it: 3; under A 3 pass; under B 2 pass, 1 fails (t.k::test_b)";

@@ -182,7 +182,8 @@ int html_matrix(FILE *out, const struct analysis *a)
 	fputs("<section id=\"matrix\"><h2>Configs of each family</h2>\n<p class=\"hint\">One cell "
 	      "a "
 	      "config: 1 bitwise, 2 small, 3 suspicious, 3? unproven, · untested; w: num_warps, s: "
-	      "num_stages.</p>" HTML_LATER_BEGIN "<div class=\"wide\"><table class=\"matrix\">",
+	      "num_stages, 64x32: shape of its tiles, BLOCK=64: constexpr, where "
+	      "recorded.</p>" HTML_LATER_BEGIN "<div class=\"wide\"><table class=\"matrix\">",
 	      out);
 	if (count)
 		fputs("<thead><tr><td>", out);

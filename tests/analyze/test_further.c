@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "analyze/analyze.h"
+#include "analyze/remark.h"
 #include "lib/base.h"
 #include "tests/analyze/maker.h"
 #include "tests/lib/scratch.h"
@@ -318,6 +319,13 @@ static void test_races_in_ptx(void **state)
 		}
 }
 
+/* Keeps the line of the head that speaks of derived launches. */
+static void find_derived(void *data, int level, const char *text)
+{
+	if (strstr(text, "Derived"))
+		snprintf(data, 128, "%s", text);
+}
+
 /* A derived launch finds what the recorded one does not show, if that one was reproduced. */
 static void test_derived_launches(void **state)
 {
@@ -331,6 +339,7 @@ static void test_derived_launches(void **state)
 		struct scene s = {.path = scratch_path("result.klab")};
 		struct record_case origin = {.bundle = "a.klab", .seq = 17}, derived = {0};
 		const struct family_coverage *c;
+		char line[128] = "";
 		uint32_t config;
 
 		maker_begin(&s.m, s.path, NULL);
@@ -353,6 +362,11 @@ static void test_derived_launches(void **state)
 		assert_int_equal(c->classes, 1);
 		assert_int_equal(c->derived, 1);
 		assert_int_equal(c->derived_tested, good);
+		assert_int_equal(remarks(s.analysis, find_derived, line), 0);
+		assert_string_equal(line, good ? "Derived boundary launches: 1 of 1 tested; the "
+						 "verdict rests on one in 1 family"
+					       : "Derived boundary launches: 0 of 1 tested; the "
+						 "verdict rests on one in 0 families");
 		scene_end(&s);
 	}
 }
