@@ -107,3 +107,73 @@ int fatbin_next(const void *data, size_t size, size_t *cursor, struct fatbin_ent
 	*cursor += e.header_bytes + e.bytes;
 	return 1;
 }
+
+/* ---- choosing ---- */
+
+void fatbin_pick_free(struct fatbin_pick *p)
+{
+	free(p->cubin);
+	free(p->ptx);
+	*p = (struct fatbin_pick){0};
+}
+
+static int keep(void **to, size_t *to_size, const void *data, size_t size, struct error *err)
+{
+	char *copy = malloc(size + 1);
+
+	if (!copy)
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "out of memory for a fatbin entry");
+	memcpy(copy, data, size);
+	copy[size] = 0;
+	free(*to);
+	*to = copy;
+	*to_size = size;
+	return 0;
+}
+
+static int consider(struct fatbin_pick *p, const struct fatbin_entry *e, unsigned sm,
+		    bool no_cubins, struct error *err)
+{
+	bool cubin = e->kind == FATBIN_CUBIN && !no_cubins && e->arch / 10 == sm / 10 &&
+		     e->arch <= sm && e->arch > p->cubin_arch;
+	bool ptx = e->kind == FATBIN_PTX && e->arch <= sm && e->arch > p->ptx_arch;
+	int rc = 0;
+
+	if (e->zstd && (cubin || ptx))
+		return error_set(err, ENOTSUP, ERROR_NO_OFFSET,
+				 "fatbin entry for sm_%u is packed with zstd, which is not read",
+				 e->arch);
+	if (cubin) {
+		rc = keep(&p->cubin, &p->cubin_size, e->data, e->size, err);
+		p->cubin_arch = e->arch;
+	} else if (ptx) {
+		void *text = p->ptx;
+
+		rc = keep(&text, &p->ptx_size, e->data, strnlen(e->data, e->size), err);
+		p->ptx = text;
+		p->ptx_arch = e->arch;
+	}
+	return rc;
+}
+
+int fatbin_pick(struct fatbin_pick *out, const void *data, size_t size, unsigned sm, bool no_cubins,
+		struct error *err)
+{
+	struct fatbin_entry entry;
+	size_t cursor = 0;
+	int rc = 1;
+
+	*out = (struct fatbin_pick){0};
+	if (size < FATBIN_HEADER_BYTES || !fatbin_detect(data))
+		return error_set(err, EINVAL, 0, "no fatbin");
+	while (rc > 0) {
+		rc = fatbin_next(data, size, &cursor, &entry, err);
+		if (rc <= 0)
+			break;
+		rc = consider(out, &entry, sm, no_cubins, err);
+		free(entry.owned);
+		if (!rc)
+			rc = 1;
+	}
+	return rc;
+}

@@ -48,4 +48,24 @@ size_t fatbin_measure(const void *data);
 int fatbin_next(const void *data, size_t size, size_t *cursor, struct fatbin_entry *out,
 		struct error *err);
 
+/* What a driver takes of a fatbin: a cubin of the GPU's major architecture before any PTX. */
+struct fatbin_pick {
+	void *cubin; /* the newest that runs; NULL: none */
+	size_t cubin_size;
+	uint32_t cubin_arch; /* 90; 0: none */
+	char *ptx;           /* the newest that fits, with a NUL behind; NULL: none */
+	size_t ptx_size;
+	uint32_t ptx_arch;
+};
+
+/*
+ * Of the size bytes (any number), for a GPU of that sm (90). no_cubins: as CUDA_FORCE_PTX_JIT has
+ * it. PTX of another architecture than the cubin's may be of other source (__CUDA_ARCH__).
+ * -EINVAL no fatbin, or damaged; -ENOTSUP an entry that may be the one is packed with zstd;
+ * -ENOMEM; each with err. The caller ends with fatbin_pick_free either way.
+ */
+int fatbin_pick(struct fatbin_pick *out, const void *data, size_t size, unsigned sm, bool no_cubins,
+		struct error *err);
+void fatbin_pick_free(struct fatbin_pick *p);
+
 #endif

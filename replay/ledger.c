@@ -323,13 +323,13 @@ struct images {
 	size_t count, capacity;
 };
 
-/* Counts an image of PTX or a fatbin, once a bundle. */
+/* Counts an image of PTX, or a fatbin without code for the recorded GPU, once a bundle. */
 static int count_compiled(struct ledger *r, const struct source *s, const struct suite_member *m,
 			  struct images *seen)
 {
 	const struct bundle *b = m ? source_bundle(s, m) : NULL;
 
-	if (!m || (m->image->kind != IMAGE_PTX && m->image->kind != IMAGE_FATBIN))
+	if (!m || (m->image->kind != IMAGE_PTX && (m->image->kind != IMAGE_FATBIN || m->cubin)))
 		return 0;
 	for (size_t i = 0; i < seen->count; i++)
 		if (seen->items[i] == m->image)

@@ -9,6 +9,7 @@
 
 #include "lib/base.h"
 #include "lib/bundle/files.h"
+#include "lib/image/suite_image.h"
 #include "replay/import.h"
 #include "replay/reassemble.h"
 #include "replay/recompile.h"
@@ -140,6 +141,23 @@ int source_open_text(struct source **out, const struct source_request *r, struct
 	return source_open(out, r->text, &r->text, 1, err);
 }
 
+/* A fatbin without code for the GPU: what the driver compiled. */
+static int fatbin_ptx(const struct bundle *b, const struct suite_member *m, char **text,
+		      size_t *size, struct error *err)
+{
+	struct fatbin_pick pick;
+	int rc = suite_fatbin_pick(&pick, b, m->image, err);
+
+	*text = steal_pointer(pick.ptx);
+	*size = pick.ptx_size;
+	fatbin_pick_free(&pick);
+	if (rc) {
+		free(*text);
+		*text = NULL;
+	}
+	return rc || *text ? rc : error_set(err, ENOENT, ERROR_NO_OFFSET, "no PTX of %s", m->entry);
+}
+
 int source_ptx(const struct source *s, const struct suite_member *m, char **text, size_t *size,
 	       struct error *err)
 {
@@ -155,5 +173,7 @@ int source_ptx(const struct source *s, const struct suite_member *m, char **text
 	}
 	if (m->image->kind == IMAGE_PTX)
 		return bundle_read_image(b, m->image, (void **)text, size, err);
+	if (m->image->kind == IMAGE_FATBIN && !m->cubin)
+		return fatbin_ptx(b, m, text, size, err);
 	return error_set(err, ENOENT, ERROR_NO_OFFSET, "no PTX of %s", m->entry);
 }

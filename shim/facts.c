@@ -103,8 +103,8 @@ static bool environment_wanted(const char *name, size_t size)
 	static const char *const prefixes[] = {"TRITON_",       "TORCHINDUCTOR_", "TORCHDYNAMO_",
 					       "TORCH_COMPILE", "TORCH_LOGS",     "KERNELAB_"};
 	static const char *const names[] = {
-		"CUDA_VISIBLE_DEVICES", "CUDA_MODULE_LOADING", "CUDA_LAUNCH_BLOCKING",
-		"CUBLAS_WORKSPACE_CONFIG", "NVIDIA_TF32_OVERRIDE",
+		"CUDA_VISIBLE_DEVICES", "CUDA_FORCE_PTX_JIT", "CUDA_MODULE_LOADING",
+		"CUDA_LAUNCH_BLOCKING", "CUBLAS_WORKSPACE_CONFIG", "NVIDIA_TF32_OVERRIDE",
 		"TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
 		/* those that Triton's cache key has besides TRITON_… */
 		"DISABLE_LLVM_OPT", "DISABLE_PTXAS_OPT", "DISABLE_MMA_V3", "DISABLE_MMA_V5",

@@ -39,68 +39,27 @@ static char *debug_section(const char *data, size_t bytes, size_t *size)
 	return NULL;
 }
 
-/* What is known of a fatbin once all entries have been seen. */
-struct choice {
-	char *ptx; /* the newest that fits */
-	size_t ptx_size;
-	uint32_t ptx_arch;
-	char *of_cubin; /* the one inside the cubin */
-	size_t of_cubin_size;
-	uint32_t cubin_arch; /* the newest that runs; 0: none */
-	bool unread;
-};
-
-static void consider(struct choice *c, const struct fatbin_entry *e, unsigned sm)
-{
-	const char *force = getenv("CUDA_FORCE_PTX_JIT"); /* the driver's own variable */
-	bool cubin = e->kind == FATBIN_CUBIN && !(force && atoi(force)) &&
-		     e->arch / 10 == sm / 10 && e->arch <= sm && e->arch > c->cubin_arch;
-	bool ptx = e->kind == FATBIN_PTX && e->arch <= sm && e->arch > c->ptx_arch;
-
-	if (e->zstd && (cubin || ptx))
-		c->unread = true;
-	else if (cubin) {
-		free(c->of_cubin);
-		c->of_cubin = debug_section(e->data, e->size, &c->of_cubin_size);
-		c->cubin_arch = e->arch;
-	} else if (ptx) {
-		free(c->ptx);
-		c->ptx = copy(e->data, strnlen(e->data, e->size), &c->ptx_size);
-		c->ptx_arch = e->arch;
-	}
-}
-
 /*
- * The text of what the driver takes for sm: a cubin of the same major architecture before any PTX.
- * PTX of another architecture than the cubin's may be of other source (__CUDA_ARCH__).
+ * The text of what the driver takes for sm: in its cubin, or PTX of the cubin's own architecture
+ * beside it; without a cubin the PTX that it compiles.
  */
 static char *of_fatbin(const char *data, size_t bytes, unsigned sm, size_t *size)
 {
-	struct fatbin_entry entry;
-	struct choice c = {0};
-	size_t cursor = 0;
+	const char *force = getenv("CUDA_FORCE_PTX_JIT"); /* the driver's own variable */
+	struct fatbin_pick pick;
 	struct error err;
-	bool whole;
-	char **take;
-	char *text;
-	int r = 0;
+	char *text = NULL;
 
-	if (bytes < FATBIN_HEADER_BYTES || !fatbin_detect(data))
-		return NULL;
-	while ((r = fatbin_next(data, bytes, &cursor, &entry, &err)) > 0) {
-		consider(&c, &entry, sm);
-		free(entry.owned);
+	if (!fatbin_pick(&pick, data, bytes, sm, force && atoi(force), &err)) {
+		if (pick.cubin)
+			text = debug_section(pick.cubin, pick.cubin_size, size);
+		if (!text && pick.ptx && (!pick.cubin || pick.cubin_arch == pick.ptx_arch)) {
+			text = pick.ptx;
+			*size = pick.ptx_size;
+			pick.ptx = NULL;
+		}
 	}
-	whole = !r && !c.unread;
-	take = c.of_cubin                                    ? &c.of_cubin
-	       : !c.cubin_arch || c.cubin_arch == c.ptx_arch ? &c.ptx
-							     : NULL;
-	text = whole && take ? *take : NULL;
-	*size = take == &c.of_cubin ? c.of_cubin_size : c.ptx_size;
-	if (text)
-		*take = NULL;
-	free(c.ptx);
-	free(c.of_cubin);
+	fatbin_pick_free(&pick);
 	return text;
 }
 

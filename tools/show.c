@@ -94,9 +94,10 @@ static int print_note(FILE *f, const struct suite_member *m)
 }
 
 /* What the driver made of PTX or a fatbin, where it was asked for (capture --cupti). */
-static void print_driver_code(FILE *f, const struct bundle *b, const struct record_image *image)
+static void print_driver_code(FILE *f, const struct bundle *b, const struct suite_member *m)
 {
-	bool any = false;
+	const struct record_image *image = m->image;
+	bool any = m->cubin != NULL; /* the fatbin's own */
 
 	if (image->kind != IMAGE_PTX && image->kind != IMAGE_FATBIN)
 		return;
@@ -144,7 +145,7 @@ static int print_member(FILE *f, const struct suite *s, const struct suite_membe
 	fprintf(f, "\n");
 	if (*problem)
 		fprintf(f, "      cannot be read: %s\n", problem);
-	print_driver_code(f, s->bundles[m->bundle], m->image);
+	print_driver_code(f, s->bundles[m->bundle], m);
 	print_specialisation(f, m);
 	r = print_note(f, m);
 	print_classes(f, m);

@@ -3,6 +3,7 @@
 #include "lib/image/suite_image.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base.h"
@@ -113,30 +114,76 @@ static int read_metadata(struct suite_image *image, const struct bundle *b)
 	return r;
 }
 
-static int read_code(struct suite_image *image, const struct bundle *b)
+int suite_fatbin_pick(struct fatbin_pick *out, const struct bundle *b,
+		      const struct record_image *record, struct error *err)
+{
+	const struct record_device *d = b->devices.count ? &b->devices.items[0] : NULL;
+	const char *force = bundle_fact(b, "env.CUDA_FORCE_PTX_JIT");
+	_cleanup_free_ void *data = NULL;
+	size_t size = 0;
+	int r = bundle_read_image(b, record, &data, &size, err);
+
+	*out = (struct fatbin_pick){0};
+	if (r < 0)
+		return r;
+	if (!d)
+		return error_set(err, ENODEV, ERROR_NO_OFFSET,
+				 "a fatbin, and no device that the run used");
+	return fatbin_pick(out, data, size, 10 * d->cc_major + d->cc_minor, force && atoi(force),
+			   err);
+}
+
+/* The cubin that the recorded GPU takes, with its PTX if that is beside it; else only PTX. */
+static int read_fatbin(struct suite_image *image, const struct bundle *b, struct error *e)
+{
+	struct fatbin_pick pick;
+	int r = suite_fatbin_pick(&pick, b, image->record, e);
+
+	if (!r && pick.cubin)
+		r = cubin_parse(&image->cubin, pick.cubin, pick.cubin_size, e);
+	else if (!r && pick.ptx && hash_is_zero(image->ptx_hash))
+		image->ptx_hash = ptx_canonical_hash(pick.ptx, pick.ptx_size);
+	if (!r && image->cubin && !image->cubin->ptx && pick.cubin_arch == pick.ptx_arch) {
+		image->cubin->ptx = pick.ptx;
+		image->cubin->ptx_size = pick.ptx_size;
+		pick.ptx = NULL;
+	}
+	fatbin_pick_free(&pick);
+	return r;
+}
+
+static int read_cubin(struct suite_image *image, const struct bundle *b, struct error *e)
 {
 	_cleanup_free_ void *data = NULL;
-	struct error e;
 	size_t size = 0;
+	int r = bundle_read_image(b, image->record, &data, &size, e);
+
+	if (!r && image->record->kind == IMAGE_CUBIN)
+		r = cubin_parse(&image->cubin, data, size, e);
+	else if (!r && hash_is_zero(image->ptx_hash))
+		image->ptx_hash = ptx_canonical_hash(data, strnlen(data, size));
+	return r;
+}
+
+static int read_code(struct suite_image *image, const struct bundle *b)
+{
+	struct error e;
 	int r;
 
-	if (image->record->kind != IMAGE_CUBIN && image->record->kind != IMAGE_PTX)
+	if (image->record->kind == IMAGE_CUBIN || image->record->kind == IMAGE_PTX)
+		r = read_cubin(image, b, &e);
+	else if (image->record->kind == IMAGE_FATBIN)
+		r = read_fatbin(image, b, &e);
+	else
 		return 0;
-	r = bundle_read_image(b, image->record, &data, &size, &e);
-	if (!r && image->record->kind == IMAGE_CUBIN)
-		r = cubin_parse(&image->cubin, data, size, &e);
 	if (r < 0 && r != -ENOMEM) {
 		image->cubin = NULL;
 		note(image, "image", &e);
 		return 0;
 	}
-	if (r || !hash_is_zero(image->ptx_hash))
-		return r;
-	if (image->record->kind == IMAGE_PTX)
-		image->ptx_hash = ptx_canonical_hash(data, strnlen(data, size));
-	else if (image->cubin->ptx)
+	if (!r && hash_is_zero(image->ptx_hash) && image->cubin && image->cubin->ptx)
 		image->ptx_hash = ptx_canonical_hash(image->cubin->ptx, image->cubin->ptx_size);
-	return 0;
+	return r;
 }
 
 int suite_image_read(struct suite_image *out, const struct bundle *b,

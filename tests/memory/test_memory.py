@@ -80,6 +80,10 @@ def regions(text):
     return found
 
 
+def code_of(folder):
+    return re.findall(r"registers, code (\w+)", run(kernelab, "show", folder).stdout)
+
+
 def globals_(top):
     a = capture(f"{top}/globals", "globals")
     seen = regions(show(a, 1))
@@ -112,6 +116,12 @@ def globals_(top):
         expect(f"globals of {name}.fatbin", regions(show(c, 1)).items() >=
                {k: v for k, v in seen.items() if "global" in k}.items(), show(c, 1))
         expect(f"globals of {name}.fatbin: replay", "2 faithful" in replay(f"{top}/globals-{name}.klab", [c])[0])
+        if name == "kernels":  # the cubin in it is the one above
+            expect("a fatbin's code", code_of(c) == code_of(f"{top}/globals-cubin"), (code_of(c), c))
+        else:  # and the PTX in it that of the first run
+            families = replay(f"{top}/ptx-{name}.klab", [c], a, options=QUICK)[1]
+            expect("a fatbin's PTX", [k["pairing"] for f in families.values() for k in f["configs"] if k["cases"]] ==
+                   ["exact"] * 2, json.dumps(families)[:1500])
 
     # Not measured: whole variables.
     off = capture(f"{top}/globals-off", "globals", env={"KERNELAB_EXTENTS": "off"})
