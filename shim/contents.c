@@ -18,6 +18,7 @@
 #include "shim/recorder.h"
 
 #define PIECE_ALIGNMENT 64u
+#define SPIN_S          500e-6
 
 bool stream_wait(CUstream stream, double seconds, CUresult *result)
 {
@@ -31,7 +32,9 @@ bool stream_wait(CUstream stream, double seconds, CUresult *result)
 			continue; /* most kernels end within microseconds */
 		if (clock_seconds() - start > seconds)
 			return false;
-		clock_sleep(turn < 1000 ? 20e-6 : 500e-6);
+		/* A sleep takes longer than most of the others. */
+		if (clock_seconds() - start > SPIN_S)
+			clock_sleep(turn < 1000 ? 20e-6 : 500e-6);
 	}
 }
 
@@ -114,7 +117,8 @@ static bool verifying(void)
 	return recorder_settings()->hash == SELECTION_HASH_VERIFY;
 }
 
-static _Atomic uint64_t mismatches, copied_bytes, known_bytes, hashed_bytes, hash_us;
+static _Atomic uint64_t mismatches, copied_bytes, known_bytes, hashed_bytes, hash_us,
+	unentered_bytes;
 
 static int put_count(struct bundle_writer *w, const char *name, uint64_t value, const char *how)
 {
@@ -141,6 +145,10 @@ int contents_write_facts(struct bundle_writer *w)
 	if (r >= 0)
 		r = put_count(w, "capture.host_bytes", budget_peak(),
 			      "the most host memory of large buffers at one time");
+	if (r >= 0 && atomic_load(&unentered_bytes))
+		r = put_count(w, "capture.unentered_bytes", atomic_load(&unentered_bytes),
+			      "contents whose hash found no room (a quarter of "
+			      "KERNELAB_HOST_MEMORY): recorded again they are copied again");
 	if (r >= 0 && verifying())
 		r = put_count(w, "capture.hash_mismatches", atomic_load(&mismatches),
 			      "chunks that were something else than their hash said, or changed");
@@ -264,8 +272,8 @@ static void store_piece(struct contents *c, const struct slot *s, const struct s
 		}
 		if (!hash_is_zero(told) && !hash_equal(told, g->keys[i]))
 			atomic_fetch_add(&mismatches, 1);
-		if (c->known)
-			known_add(nh_hash(data, bytes), bytes, g->keys[i]);
+		if (c->known && !known_add(nh_hash(data, bytes), bytes, g->keys[i]))
+			atomic_fetch_add(&unentered_bytes, bytes);
 	}
 }
 

@@ -5,23 +5,24 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "lib/base.h"
 #include "lib/pairs.h"
-#include "lib/ptx/table.h"
+#include "shim/bitmaps.h"
+#include "shim/clock.h"
+#include "shim/facts.h"
 #include "shim/globals.h"
-#include "shim/budget.h"
 #include "shim/hooks.h"
 #include "shim/pointers.h"
 #include "shim/recorder.h"
 #include "shim/tensor_maps.h"
 #include "shim/variants.h"
 
-#define TABLE_BYTES_MAX    (256u << 20) /* bitmaps of 16 GiB of regions */
-#define PLAIN_SHARED_BYTES (48u << 10)  /* more has to be asked for */
+#define PLAIN_SHARED_BYTES (48u << 10) /* more has to be asked for */
 #define KEPT_ATTRIBUTES    4u
 #define ROUNDS_MAX         8u /* steps of following pointers in memory, at least */
 
@@ -43,8 +44,7 @@ struct measurement {
 	unsigned char *params;  /* pointers to module variables lead to those of the variant */
 	struct ptx_span *spans; /* of the regions, then of the variant's variables */
 	size_t span_count;
-	char *table; /* table_bytes, of which head_bytes go to the device */
-	uint64_t table_bytes, head_bytes, budget;
+	struct bitmaps bitmaps;
 	CUdeviceptr buffer;
 	uint64_t outside; /* an address that it touches outside its regions */
 	char *why;        /* regions->extents */
@@ -131,34 +131,27 @@ static bool bring_variables(struct measurement *m)
 static bool lay_out(struct measurement *m)
 {
 	size_t n = m->regions->count;
+	const char *why;
 
 	m->spans = calloc(2 * n + 1, sizeof(*m->spans));
-	for (size_t i = 0; m->spans && i < n; i++)
+	if (!m->spans)
+		return fail(m, "no host memory for the list of its regions");
+	for (size_t i = 0; i < n; i++)
 		m->spans[m->span_count++] =
 			(struct ptx_span){m->regions->items[i].base, m->regions->items[i].size};
-	for (size_t i = 0; m->spans && i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		if (m->variables[i])
 			m->spans[m->span_count++] =
 				(struct ptx_span){m->variables[i], m->regions->items[i].size};
-	if (m->spans)
-		m->table_bytes =
-			ptx_table_bytes(m->spans, m->span_count, TABLE_BYTES_MAX, &m->head_bytes);
-	if (m->spans && !m->table_bytes)
-		return fail(m, "its regions are larger than 16 GiB");
-	if (m->spans && !budget_take(m->table_bytes))
-		return fail(m, "no host memory for bitmaps (KERNELAB_HOST_MEMORY)");
-	m->budget = m->spans ? m->table_bytes : 0;
-	m->table = m->spans ? malloc(m->table_bytes) : NULL;
-	if (!m->table)
-		return fail(m, "no host memory for bitmaps");
-	return true;
+	why = bitmaps_init(&m->bitmaps, m->spans, m->span_count);
+	return why ? fail(m, "%s", why) : true;
 }
 
 static bool find_buffer(struct measurement *m)
 {
 	CUresult r;
 
-	m->buffer = variants_buffer(m->place, m->table_bytes, &r);
+	m->buffer = variants_buffer(m->place, m->bitmaps.device_bytes, &r);
 	return m->buffer ? true : failed(m, r, "device memory for bitmaps");
 }
 
@@ -170,13 +163,9 @@ static bool upload(struct measurement *m)
 
 	if (r == CUDA_SUCCESS && size != sizeof(m->buffer))
 		return fail(m, "its variant has no table");
-	ptx_table_fill(m->table, m->buffer, m->spans, m->span_count);
 	if (r == CUDA_SUCCESS)
-		r = real.cuMemsetD8Async(m->buffer, 0, m->table_bytes, m->stream);
-	if (r == CUDA_SUCCESS)
-		r = real.cuMemcpyHtoDAsync_v2(m->buffer, m->table, m->head_bytes, m->stream);
-	if (r == CUDA_SUCCESS)
-		r = real.cuMemcpyHtoDAsync_v2(symbol, &m->buffer, sizeof(m->buffer), m->stream);
+		r = bitmaps_upload(&m->bitmaps, m->spans, m->span_count, m->buffer, symbol,
+				   m->stream);
 	return r == CUDA_SUCCESS ? true : failed(m, r, "the table of regions");
 }
 
@@ -235,13 +224,37 @@ static CUresult allow_shared_memory(const struct measurement *m)
 				       (int)m->f->call->shared_bytes);
 }
 
+/* Once a bundle: bitmaps are copied as a whole, which takes longer. */
+static void note_whole(void)
+{
+	static _Atomic(struct bundle_writer *) noted;
+	struct bundle_writer *w = recorder_acquire();
+
+	if (!w)
+		return;
+	if (atomic_exchange(&noted, w) != w)
+		recorder_put(facts_put(w, "capture.bitmaps", "whole",
+				       "the kernel that looks through them cannot be loaded"),
+			     "writing a fact");
+	recorder_release();
+}
+
+/* Behind the variant on its stream. */
+static CUresult look_through(struct measurement *m)
+{
+	CUfunction pieces = m->bitmaps.piece_count ? variants_pieces(m->place) : NULL;
+
+	if (m->bitmaps.piece_count && !pieces)
+		note_whole();
+	return bitmaps_look(&m->bitmaps, pieces, m->stream);
+}
+
 static bool read_table(struct measurement *m)
 {
-	CUresult r = real.cuMemcpyDtoHAsync_v2(m->table, m->buffer, m->table_bytes, m->stream);
+	const char *why;
+	CUresult r = bitmaps_read(&m->bitmaps, m->stream, &why);
 
-	if (r == CUDA_SUCCESS)
-		r = real.cuStreamSynchronize(m->stream);
-	return r == CUDA_SUCCESS ? true : failed(m, r, "reading its bitmaps");
+	return r == CUDA_SUCCESS ? true : failed(m, r, why);
 }
 
 static bool run(struct measurement *m)
@@ -250,6 +263,8 @@ static bool run(struct measurement *m)
 
 	if (r == CUDA_SUCCESS)
 		r = launch(m);
+	if (r == CUDA_SUCCESS)
+		r = look_through(m);
 	if (r != CUDA_SUCCESS)
 		return failed(m, r, "launching its variant");
 	if (!stream_wait(m->stream, recorder_settings()->wait_before_s, &r)) {
@@ -319,8 +334,9 @@ static bool add_tensors(struct measurement *m)
  */
 static int add_variable(struct measurement *m, size_t span, struct record_region *g, bool *merged)
 {
+	struct ptx_bitmaps bitmaps = bitmaps_view(&m->bitmaps);
 	struct u64s reads = {0}, writes = {0};
-	int r = ptx_table_ranges(m->table, m->spans, m->span_count, span, &reads, &writes, merged);
+	int r = ptx_table_ranges(&bitmaps, m->spans, span, &reads, &writes, merged);
 
 	if (!reads.count && !writes.count && (g->reads.count || g->writes.count))
 		g->memory = MEMORY_ALLOCATION; /* memory like any other to this launch */
@@ -340,14 +356,14 @@ static int add_variable(struct measurement *m, size_t span, struct record_region
 
 static bool read_ranges(struct measurement *m, bool *merged)
 {
+	struct ptx_bitmaps bitmaps = bitmaps_view(&m->bitmaps);
 	size_t span = m->regions->count;
 	int r = 0;
 
 	for (size_t i = 0; r >= 0 && i < m->regions->count; i++) {
 		struct record_region *g = &m->regions->items[i];
 
-		r = ptx_table_ranges(m->table, m->spans, m->span_count, i, &g->reads, &g->writes,
-				     merged);
+		r = ptx_table_ranges(&bitmaps, m->spans, i, &g->reads, &g->writes, merged);
 		if (r >= 0 && m->variables[i])
 			r = add_variable(m, span++, g, merged);
 	}
@@ -356,10 +372,9 @@ static bool read_ranges(struct measurement *m, bool *merged)
 
 static void finish(struct measurement *m)
 {
-	struct ptx_table table;
+	struct ptx_table table = bitmaps_head(&m->bitmaps);
 	bool merged = false;
 
-	memcpy(&table, m->table, sizeof(table));
 	if (!table.ran) {
 		fail(m, "its variant did not run");
 		return;
@@ -413,8 +428,7 @@ static void end(struct measurement *m)
 	free(m->variables);
 	free(m->params);
 	free(m->spans);
-	free(m->table);
-	budget_give(m->budget);
+	bitmaps_free(&m->bitmaps);
 }
 
 /* One run of the variant over the regions as they are. Returns an address outside them, or 0. */
@@ -499,11 +513,25 @@ static bool may_measure(struct regions *regions, const struct launch_facts *f)
 	return false;
 }
 
+static _Atomic uint64_t measure_us;
+
+int extents_write_facts(struct bundle_writer *w)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)atomic_load(&measure_us));
+	return facts_put(w, "capture.measure_us", text,
+			 "microseconds that launches waited for their extents to be measured");
+}
+
 void extents_measure(struct regions *regions, const struct launch_facts *f, CUstream stream)
 {
+	double start = clock_seconds();
+
 	if (may_measure(regions, f)) {
 		measure_all(regions, f, stream);
 		pthread_mutex_unlock(&lock);
+		atomic_fetch_add(&measure_us, (uint64_t)((clock_seconds() - start) * 1e6));
 	}
 	if (!regions->measured && f->kernel->layout_known)
 		follow_all(regions, stream);
@@ -561,7 +589,7 @@ struct extents_probe *extents_probe_new(struct regions *regions, const struct la
 		good = fail(&p->m, "in a graph, with clusters, and its addresses depend on memory");
 	else
 		good = find_variant(&p->m) && bring_variables(&p->m) && lay_out(&p->m);
-	*bytes = p->m.table_bytes;
+	*bytes = p->m.bitmaps.device_bytes;
 	if (good)
 		return p;
 	end(&p->m);
@@ -615,8 +643,11 @@ CUresult extents_probe_start(struct extents_probe *p, CUdeviceptr memory,
 uint64_t extents_probe_end(struct extents_probe *p, bool ran)
 {
 	uint64_t outside;
+	CUresult r = ran ? look_through(&p->m) : CUDA_ERROR_NOT_READY;
 
-	if (ran && read_table(&p->m))
+	if (ran && r != CUDA_SUCCESS)
+		failed(&p->m, r, "looking through its bitmaps");
+	else if (ran && read_table(&p->m))
 		finish(&p->m);
 	outside = p->m.outside;
 	end(&p->m);

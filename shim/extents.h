@@ -52,6 +52,9 @@ CUresult extents_probe_start(struct extents_probe *probe, CUdeviceptr memory,
  */
 uint64_t extents_probe_end(struct extents_probe *probe, bool ran);
 
+/* What the measurements took. 0 or -errno. */
+int extents_write_facts(struct bundle_writer *w);
+
 /* Unloads the image's variants: its last module goes. The program's context is current. */
 void extents_drop(struct image *image);
 

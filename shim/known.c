@@ -3,7 +3,6 @@
 #include "shim/known.h"
 
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,17 +58,20 @@ static bool make_room(void)
 	return true;
 }
 
-void known_add(struct nh hash, uint32_t bytes, struct hash128 key)
+bool known_add(struct nh hash, uint32_t bytes, struct hash128 key)
 {
 	struct entry *e;
+	bool room;
 
 	pthread_mutex_lock(&lock);
-	if (make_room()) {
+	room = make_room();
+	if (room) {
 		e = place_of(table, size, &hash, bytes);
 		count += !e->bytes;
 		*e = (struct entry){hash, key, bytes};
 	}
 	pthread_mutex_unlock(&lock);
+	return room;
 }
 
 uint64_t known_find(const struct nh *hashes, const struct known_query *queries, size_t n)

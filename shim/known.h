@@ -3,6 +3,7 @@
 #ifndef SHIM_KNOWN_H
 #define SHIM_KNOWN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,9 +13,10 @@
 /*
  * Enters contents that a bundle_put_chunk has just stored. The hash must be of the very bytes that
  * were stored (nh_hash), not of the device's memory, which another stream may have changed since.
- * Not entered: when the table would take more than a quarter of KERNELAB_HOST_MEMORY. Any thread.
+ * False: not entered, since the table would take more than a quarter of KERNELAB_HOST_MEMORY, or
+ * more than is left of that. Any thread.
  */
-void known_add(struct nh hash, uint32_t bytes, struct hash128 key);
+bool known_add(struct nh hash, uint32_t bytes, struct hash128 key);
 
 struct known_query {
 	uint32_t bytes;

@@ -410,6 +410,7 @@ __attribute__((destructor)) static void end_recording(void)
 		images_write_end(writer);
 		facts_write_end(writer);
 		contents_write_facts(writer);
+		extents_write_facts(writer);
 		launches_flush(writer);
 	}
 	s = atomic_exchange(&state, STATE_ENDED);

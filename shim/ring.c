@@ -27,7 +27,7 @@
 #define WORDS_BYTES    4096u /* of a segment, in front of its slots */
 #define POLL_LEAST_S   30e-6
 #define POLL_MOST_S    500e-6
-#define SPIN_S         100e-6 /* a sleep takes longer than most waits */
+#define SPIN_S         500e-6 /* a sleep takes longer than most waits */
 #define CONTEXT_END_S  20.0
 #define REASON_BYTES   200u
 

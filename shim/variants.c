@@ -8,6 +8,7 @@
 
 #include "lib/base.h"
 #include "shim/hooks.h"
+#include "shim/pieces.h"
 
 #define PLACES_MAX   16u
 #define BUFFER_BYTES (1u << 20) /* at least, and doubled from there */
@@ -71,6 +72,15 @@ CUdeviceptr variants_buffer(struct place *place, uint64_t bytes, CUresult *resul
 	place->buffer = buffer;
 	place->bytes = room;
 	return buffer;
+}
+
+CUfunction variants_pieces(struct place *place)
+{
+	if (!place->pieces && !place->pieces_lacks) {
+		place->pieces = pieces_load();
+		place->pieces_lacks = !place->pieces;
+	}
+	return place->pieces;
 }
 
 /* ---- the variant of an image ---- */

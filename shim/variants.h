@@ -3,6 +3,8 @@
 #ifndef SHIM_VARIANTS_H
 #define SHIM_VARIANTS_H
 
+#include <stdbool.h>
+
 #include "lib/ptx/instrument.h"
 #include "shim/images.h"
 
@@ -12,7 +14,12 @@ struct place {
 	unsigned long generation; /* changes when the context turns out to be another one */
 	CUdeviceptr buffer;
 	uint64_t bytes;
+	CUfunction pieces; /* shim/pieces.h; NULL: not loaded yet, or pieces_lacks */
+	bool pieces_lacks; /* it cannot be loaded there */
 };
+
+/* The kernel of shim/pieces.h in that place, loaded if need be; NULL: it cannot be had. */
+CUfunction variants_pieces(struct place *place);
 
 /* The current context's, or NULL with *why. */
 struct place *variants_place(const char **why);

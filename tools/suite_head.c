@@ -87,6 +87,7 @@ static int add_selection(struct head *h, const struct bundle *b)
 		"env.KERNELAB_RANKS",         "env.KERNELAB_MAX_REGION",
 		"env.KERNELAB_PER_CLASS",     "capture.rank",
 		"capture.compile_benchmarks", "capture.unseen_callers",
+		"capture.unentered_bytes",
 	};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(shown); i++) {

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/ptx/pieces.h"
+
 #define ALIGNMENT 256u /* of the bitmaps */
 
 static uint64_t align(uint64_t n)
@@ -96,8 +98,14 @@ static int append(struct list *l, uint64_t first, uint64_t end)
 	return 0;
 }
 
-/* The first bit from i on that is `set` or not, else count. Whole words at a time. */
-static uint64_t next_bit(const uint8_t *bits, uint64_t i, uint64_t count, bool set)
+/* One bitmap among them: it begins at a byte. */
+struct bitmap {
+	const struct ptx_bitmaps *all;
+	uint64_t at;
+};
+
+/* The same for bits of bytes that are there, from one to before `count`. Whole words at a time. */
+static uint64_t next_there(const uint8_t *bits, uint64_t i, uint64_t count, bool set)
 {
 	while (i < count) {
 		uint64_t word;
@@ -117,16 +125,55 @@ static uint64_t next_bit(const uint8_t *bits, uint64_t i, uint64_t count, bool s
 	return count;
 }
 
-static int scan(struct list *l, const uint8_t *bits, uint64_t count)
+/* How far from piece p on all pieces are that one kind. */
+static uint64_t same_pieces(const uint32_t *where, uint64_t p, uint64_t end)
 {
-	uint64_t first = next_bit(bits, 0, count, true);
+	uint32_t kind = where[p];
+
+	while (p < end && where[p] == kind)
+		p++;
+	return p;
+}
+
+/* The first bit from i on that is `set` or not, else count. */
+static uint64_t next_bit(const struct bitmap *b, uint64_t i, uint64_t count, bool set)
+{
+	const uint32_t *where = b->all->where;
+	uint64_t first = 8 * b->at, piece_bits = 8 * (uint64_t)PTX_PIECE_BYTES;
+
+	if (!where)
+		return next_there(b->all->bits + b->at, i, count, set);
+	while (i < count) {
+		uint64_t p = (first + i) / piece_bits, start = p * piece_bits, end, found;
+
+		if (where[p] == (set ? PTX_WHERE_ALL : PTX_WHERE_NONE))
+			return i;
+		if (where[p] == PTX_WHERE_NONE || where[p] == PTX_WHERE_ALL) {
+			uint64_t last = (first + count + piece_bits - 1) / piece_bits;
+
+			i = same_pieces(where, p, last) * piece_bits - first;
+			continue;
+		}
+		end = start + piece_bits < first + count ? piece_bits : first + count - start;
+		found = next_there(b->all->bits + (uint64_t)where[p] * PTX_PIECE_BYTES,
+				   first + i - start, end, set);
+		if (found < end)
+			return start + found - first;
+		i = start + end - first;
+	}
+	return count;
+}
+
+static int scan(struct list *l, const struct bitmap *b, uint64_t count)
+{
+	uint64_t first = next_bit(b, 0, count, true);
 
 	while (first < count) {
-		uint64_t end = next_bit(bits, first, count, false);
+		uint64_t end = next_bit(b, first, count, false);
 
 		if (append(l, first, end) < 0)
 			return -ENOMEM;
-		first = next_bit(bits, end, count, true);
+		first = next_bit(b, end, count, true);
 	}
 	return 0;
 }
@@ -162,11 +209,12 @@ static int merge(struct list *l)
 	return 0;
 }
 
-static int ranges_of(struct u64s *out, const uint8_t *bits, const struct ptx_span *s, bool *merged)
+static int ranges_of(struct u64s *out, const struct bitmap *b, const struct ptx_span *s,
+		     bool *merged)
 {
 	uint64_t lead = s->base - granule_base(s);
 	struct list l = {0};
-	int r = scan(&l, bits, granules(s));
+	int r = scan(&l, b, granules(s));
 
 	if (r >= 0 && l.count > PTX_RANGES_MAX) {
 		*merged = true;
@@ -189,18 +237,19 @@ static int ranges_of(struct u64s *out, const uint8_t *bits, const struct ptx_spa
 	return 0;
 }
 
-int ptx_table_ranges(const void *table, const struct ptx_span *spans, size_t count, size_t i,
+int ptx_table_ranges(const struct ptx_bitmaps *bitmaps, const struct ptx_span *spans, size_t i,
 		     struct u64s *reads, struct u64s *writes, bool *merged)
 {
-	const uint8_t *bits = (const uint8_t *)table + head_size(count);
+	struct bitmap b = {.all = bitmaps};
 	int r;
 
 	for (size_t j = 0; j < i; j++)
-		bits += 2 * bitmap_bytes(&spans[j]);
+		b.at += 2 * bitmap_bytes(&spans[j]);
 	*reads = *writes = (struct u64s){0};
-	r = ranges_of(reads, bits, &spans[i], merged);
+	r = ranges_of(reads, &b, &spans[i], merged);
+	b.at += bitmap_bytes(&spans[i]);
 	if (r >= 0)
-		r = ranges_of(writes, bits + bitmap_bytes(&spans[i]), &spans[i], merged);
+		r = ranges_of(writes, &b, &spans[i], merged);
 	if (r < 0) {
 		free(reads->items);
 		*reads = (struct u64s){0};

@@ -28,12 +28,18 @@ uint64_t ptx_table_bytes(const struct ptx_span *spans, size_t count, uint64_t ma
 /* Fills head (head_bytes) for a table that will lie at device address `at`. */
 void ptx_table_fill(void *head, uint64_t at, const struct ptx_span *spans, size_t count);
 
+/* The bitmaps as they came back: what lies behind head_bytes. */
+struct ptx_bitmaps {
+	const uint8_t *bits;   /* all of them, or the pieces that were brought */
+	const uint32_t *where; /* NULL, or struct ptx_pieces' of all of them */
+};
+
 /*
- * What was read and written of span i, out of the whole table read back: pairs of offset in the
- * span and bytes, whole granules, clipped to the span; malloc'ed. *merged: gaps were filled to keep
- * below PTX_RANGES_MAX. table: as it came back, ptx_table_bytes() of the same spans. 0 or -ENOMEM.
+ * What was read and written of span i: pairs of offset in the span and bytes, whole granules,
+ * clipped to the span; malloc'ed. *merged: gaps were filled to keep below PTX_RANGES_MAX. bitmaps:
+ * of a table of the same spans. 0 or -ENOMEM.
  */
-int ptx_table_ranges(const void *table, const struct ptx_span *spans, size_t count, size_t i,
+int ptx_table_ranges(const struct ptx_bitmaps *bitmaps, const struct ptx_span *spans, size_t i,
 		     struct u64s *reads, struct u64s *writes, bool *merged);
 
 #endif

@@ -44,6 +44,7 @@ static void measure(struct measured *m, const char *text, CUdeviceptr segment, u
 	uint64_t head, bytes = ptx_table_bytes(&span, 1, UINT64_MAX, &head);
 	_cleanup_free_ char *table = calloc(1, bytes);
 	struct ptx_table *t = (struct ptx_table *)table;
+	struct ptx_bitmaps bitmaps = {(const uint8_t *)table + head, NULL};
 	CUdeviceptr at = client_allocate(bytes), symbol;
 	struct ptx_variant v;
 	CUmodule module = load(text, &v);
@@ -60,7 +61,7 @@ static void measure(struct measured *m, const char *text, CUdeviceptr segment, u
 	must(cu.cuCtxSynchronize());
 	must(cu.cuMemcpyDtoH_v2(table, at, bytes));
 	assert_int_equal(t->ran, 1);
-	assert_int_equal(ptx_table_ranges(table, &span, 1, 0, &m->reads, &m->writes, &m->merged),
+	assert_int_equal(ptx_table_ranges(&bitmaps, &span, 0, &m->reads, &m->writes, &m->merged),
 			 0);
 	m->stopped = t->stopped;
 	m->outside = t->outside;

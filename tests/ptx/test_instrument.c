@@ -10,6 +10,7 @@
 
 #include "lib/base.h"
 #include "lib/pairs.h"
+#include "lib/ptx/pieces.h"
 #include "lib/ptx/table.h"
 
 static char *kernel(const char *body)
@@ -181,6 +182,7 @@ static void ranges(void **state)
 	uint64_t head, bytes = ptx_table_bytes(&span, 1, 1 << 20, &head);
 	_cleanup_free_ uint8_t *table = calloc(1, bytes);
 	uint8_t *bits = table + head;
+	struct ptx_bitmaps bitmaps = {bits, NULL};
 	struct u64s reads, writes;
 	bool merged = false;
 
@@ -188,7 +190,7 @@ static void ranges(void **state)
 	bits[0] = 0x83; /* granules 0, 1, 7 */
 	bits[1] = 1;    /* 8 */
 	bits[512] = 1;  /* the last one, of 8 bytes */
-	assert_int_equal(ptx_table_ranges(table, &span, 1, 0, &reads, &writes, &merged), 0);
+	assert_int_equal(ptx_table_ranges(&bitmaps, &span, 0, &reads, &writes, &merged), 0);
 	assert_int_equal(reads.count, 6);
 	assert_int_equal(reads.items[0], 0);
 	assert_int_equal(reads.items[1], 24); /* the granule at 992 has 8 bytes of the span */
@@ -216,7 +218,7 @@ static void ranges(void **state)
 
 	for (size_t i = 0; i < 512; i++) /* 2048 ranges */
 		bits[i] = 0x55;
-	assert_int_equal(ptx_table_ranges(table, &span, 1, 0, &reads, &writes, &merged), 0);
+	assert_int_equal(ptx_table_ranges(&bitmaps, &span, 0, &reads, &writes, &merged), 0);
 	assert_true(merged);
 	assert_true(reads.count <= 2 * PTX_RANGES_MAX);
 	assert_int_equal(reads.items[0], 0);
@@ -233,6 +235,7 @@ static void random_ranges(void **state)
 
 	for (int round = 0; round < 300; round++) {
 		_cleanup_free_ uint8_t *table = calloc(1, bytes);
+		struct ptx_bitmaps bitmaps = {table + head, NULL};
 		unsigned most = 1u << round % 11, ranges = 0, last = 0;
 		struct u64s reads, writes;
 		bool merged = false;
@@ -243,7 +246,7 @@ static void random_ranges(void **state)
 			for (; n && i < 5000; n--, i++)
 				table[head + i / 8] |= (uint8_t)(set << i % 8);
 		}
-		assert_int_equal(ptx_table_ranges(table, &span, 1, 0, &reads, &writes, &merged), 0);
+		assert_int_equal(ptx_table_ranges(&bitmaps, &span, 0, &reads, &writes, &merged), 0);
 		for (unsigned i = 0; i < 5000; i++) {
 			unsigned bit = table[head + i / 8] >> i % 8 & 1;
 
@@ -258,13 +261,117 @@ static void random_ranges(void **state)
 	}
 }
 
+/* As the kernel of shim/pieces.c. */
+static void find_kinds(uint8_t *kinds, const uint8_t *bits, size_t count)
+{
+	for (size_t i = 0; i < count; i++, bits += PTX_PIECE_BYTES) {
+		bool any = false, all = true;
+
+		for (size_t k = 0; k < PTX_PIECE_BYTES; k++) {
+			any = any || bits[k];
+			all = all && bits[k] == 0xff;
+		}
+		kinds[i] = all ? PTX_PIECE_ALL : any ? PTX_PIECE_MIXED : PTX_PIECE_NONE;
+	}
+}
+
+static void same_ranges(const struct ptx_bitmaps *whole, const struct ptx_bitmaps *brought,
+			const struct ptx_span *spans, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct u64s a[2], b[2];
+		bool merged[2] = {false, false};
+
+		assert_int_equal(ptx_table_ranges(whole, spans, i, &a[0], &a[1], &merged[0]), 0);
+		assert_int_equal(ptx_table_ranges(brought, spans, i, &b[0], &b[1], &merged[1]), 0);
+		assert_int_equal(merged[0], merged[1]);
+		for (int k = 0; k < 2; k++) {
+			assert_int_equal(a[k].count, b[k].count);
+			if (a[k].count)
+				assert_memory_equal(a[k].items, b[k].items,
+						    a[k].count * sizeof(uint64_t));
+			free(a[k].items);
+			free(b[k].items);
+		}
+	}
+}
+
+/* Bitmaps of which only some pieces are brought say the same as all of them. */
+static void pieces_of_bitmaps(void **state)
+{
+	const struct ptx_span spans[] = {
+		{4096, 9 << 20}, {64 << 20, 100}, {(65 << 20) + 8, (20 << 20) + 24}};
+	uint64_t head, bytes = ptx_table_bytes(spans, 3, 1 << 20, &head);
+	size_t count = (bytes - head + PTX_PIECE_BYTES - 1) / PTX_PIECE_BYTES;
+	uint32_t x = 7;
+
+	for (unsigned round = 0; round < 36; round++) {
+		_cleanup_free_ uint8_t *bits = calloc(count, PTX_PIECE_BYTES);
+		_cleanup_free_ uint8_t *packed = calloc(count, PTX_PIECE_BYTES);
+		_cleanup_free_ uint8_t *kinds = malloc(count);
+		uint64_t most = 1ull << (4 + round % 18), all = 8 * (bytes - head);
+		struct ptx_pieces p;
+		uint32_t copied = 0;
+
+		for (uint64_t i = 0, set = round % 2; i < all; set = !set) {
+			uint64_t n = 1 + ((x = x * 1664525 + 1013904223) >> 4) % most;
+
+			for (; n && i < all; n--, i++)
+				bits[i / 8] |= (uint8_t)(set << i % 8);
+		}
+		find_kinds(kinds, bits, count);
+		assert_int_equal(ptx_pieces_plan(&p, kinds, count), 0);
+		assert_true(p.run_count <= PTX_PIECE_RUNS_MAX);
+		for (size_t r = 0; r < p.run_count; r++) {
+			memcpy(packed + (size_t)copied * PTX_PIECE_BYTES,
+			       bits + (size_t)p.runs[r].first * PTX_PIECE_BYTES,
+			       (size_t)p.runs[r].count * PTX_PIECE_BYTES);
+			copied += p.runs[r].count;
+		}
+		assert_int_equal(copied, p.brought);
+		if (round % 18 == 17)
+			assert_true(copied < count / 2); /* or it would be no use */
+		same_ranges(&(struct ptx_bitmaps){bits, NULL},
+			    &(struct ptx_bitmaps){packed, p.where}, spans, 3);
+		ptx_pieces_free(&p);
+	}
+}
+
+/* More runs than are copied one by one. */
+static void many_runs_of_pieces(void **state)
+{
+	enum { COUNT = 100000 };
+	uint8_t *kinds = calloc(1, COUNT);
+	struct ptx_pieces p;
+
+	for (size_t i = 0; i < COUNT; i += 500)
+		kinds[i] = i % 1000 ? PTX_PIECE_MIXED : 77; /* what is no kind is brought */
+	assert_int_equal(ptx_pieces_plan(&p, kinds, COUNT), 0);
+	assert_true(p.run_count && p.run_count <= PTX_PIECE_RUNS_MAX);
+	for (size_t i = 0; i < COUNT; i += 500)
+		assert_true(p.where[i] < p.brought);
+	assert_int_equal(p.where[COUNT - 1], PTX_WHERE_NONE);
+	ptx_pieces_free(&p);
+	memset(kinds, PTX_PIECE_ALL, COUNT);
+	assert_int_equal(ptx_pieces_plan(&p, kinds, COUNT), 0);
+	assert_int_equal(p.run_count, 0);
+	assert_int_equal(p.where[COUNT / 2], PTX_WHERE_ALL);
+	ptx_pieces_free(&p);
+	free(kinds);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(refuses),       cmocka_unit_test(keeps_and_drops),
-		cmocka_unit_test(tensors),       cmocka_unit_test(careful),
-		cmocka_unit_test(hostile),       cmocka_unit_test(ranges),
+		cmocka_unit_test(refuses),
+		cmocka_unit_test(keeps_and_drops),
+		cmocka_unit_test(tensors),
+		cmocka_unit_test(careful),
+		cmocka_unit_test(hostile),
+		cmocka_unit_test(ranges),
 		cmocka_unit_test(random_ranges),
+		cmocka_unit_test(pieces_of_bitmaps),
+		cmocka_unit_test(many_runs_of_pieces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

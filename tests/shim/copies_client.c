@@ -14,7 +14,7 @@
 #include "drv/driver.h"
 #include "lib/base.h"
 
-#define PAIRS_MAX 64
+#define PAIRS_MAX 4096
 #define THREADS   4
 
 struct pair {

@@ -33,8 +33,8 @@ class Run:
         os.mkdir(self.folder)
         env = {"KERNELAB_" + k: str(v) for k, v in env.items()}
         if preload:
-            env |= {"LD_PRELOAD": preload, "KERNELAB_OUTPUT": self.folder, "KERNELAB_CACHE_ROOTS": cache,
-                    "KERNELAB_PER_CLASS": "100"} | PRELOAD
+            env = {"LD_PRELOAD": preload, "KERNELAB_OUTPUT": self.folder, "KERNELAB_CACHE_ROOTS": cache,
+                   "KERNELAB_PER_CLASS": "100"} | PRELOAD | env
         start = time.time()
         done = subprocess.run([client, cubin, mode, str(pairs), str(elements)], capture_output=True, text=True,
                               env={**ENV, "LD_LIBRARY_PATH": softgpu, "KERNELAB_SOFTGPU_LOG": "quiet", **env},
@@ -192,6 +192,21 @@ def check(top):
         same(off, unhashed)
         if unhashed.fact("capture.hash") != "off " + why:
             fail(name, "\n".join(unhashed.facts))
+    # Bitmaps of 320 KB are looked through on the device; without the kernel that does it (the second image here) they
+    # are copied as a whole, and say the same.
+    looked = whole(run("bitmaps", "twice", 1, 3400000), 2)
+    copied = whole(run("whole bitmaps", "twice", 1, 3400000, SOFTGPU_FAULT="cuModuleLoadDataEx:2:218"), 2)
+    same(looked, copied)
+    extents = [re.findall(r"^ .*", r.shown("show", "--launch", "1", r.bundles[0]), re.M) for r in (looked, copied)]
+    if extents[0] != extents[1] or not any("reads 13.0 MiB in 1 ranges" in line for line in extents[0]):
+        fail("bitmaps", "\n".join(extents[0]))
+    if looked.fact("capture.bitmaps") or not (copied.fact("capture.bitmaps") or "").startswith("whole "):
+        fail("whole bitmaps", "\n".join(copied.facts))
+    # More distinct contents than the table of what is known has room for: told in ls.
+    if not INSTRUMENTED:
+        full = whole(run("table full", "once", 2500, 64, HOST_MEMORY="3M", RING="2M", PER_CLASS=2500), 2500)
+        if "capture.unentered_bytes" not in full.ls() or twice.fact("capture.unentered_bytes"):
+            fail("table full", full.ls())
     # What gets lost is told, and only that is missing.
     expect_reason(run("before lost", *small, HASH="off", SOFTGPU_FAULT="cuStreamWriteValue32_v2:1:lose", WAIT_BEFORE="1s"), 1,
                   "did not end within 1 seconds")
