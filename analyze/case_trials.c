@@ -39,6 +39,14 @@ const struct record_trial *trials_find(const struct result_case *c, uint32_t sid
 	return found ? *found : NULL;
 }
 
+uint32_t trials_stored(const struct record_trial *const *t, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (t[i]->unstored)
+			return i;
+	return count;
+}
+
 /* A run that replay made to tell what varies by itself from what a pattern changes. */
 static bool is_again(const struct record_trial *t)
 {

@@ -31,4 +31,7 @@ int trials_sort(const struct result_case *c, struct trials *t);
 const struct record_trial *trials_find(const struct result_case *c, uint32_t side, uint32_t kind,
 				       uint32_t index);
 
+/* How many of the trials have contents, before the first one that replay did not store. */
+uint32_t trials_stored(const struct record_trial *const *t, uint32_t count);
+
 #endif

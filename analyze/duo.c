@@ -37,6 +37,8 @@ static bool repeat_seen(const struct job *j, uint32_t i)
 void duo_add(struct job *j, const struct record_trial *a, const struct record_trial *b,
 	     enum purpose purpose)
 {
+	if (a->unstored || b->unstored) /* equal, as replay saw */
+		return;
 	j->duos[j->duo_count++] = (struct duo){a, b, purpose};
 }
 

@@ -47,9 +47,12 @@ struct job {
 	struct noise_pair *figures; /* a duo each */
 };
 
+/* Of an unstored trial contents without chunks: all such are equal, and none can be read. */
 static inline const struct record_content *content_of(const struct record_trial *t, size_t extent)
 {
-	return &t->contents.items[extent];
+	static const struct record_content unstored;
+
+	return t->unstored ? &unstored : &t->contents.items[extent];
 }
 
 #endif

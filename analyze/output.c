@@ -82,13 +82,14 @@ static int judge_ties(const struct job *j, const struct duo *d, const struct out
 				.dtype = v->dtype,
 				.plain = content_of(n->plain, j->extent),
 				.moved = moved};
+	uint32_t count = trials_stored(n->moved, n->moved_count);
 	struct ties ties;
 	int e;
 
-	if (n->moved_count < 2 || !(n->moved[0]->step > 0) || d->purpose > PURPOSE_SCALED)
+	if (count < 2 || !(n->moved[0]->step > 0) || d->purpose > PURPOSE_SCALED)
 		return 0;
 	in.h = n->moved[0]->step;
-	for (; in.moved_count < n->moved_count && in.moved_count < NOISE_MOVED; in.moved_count++)
+	for (; in.moved_count < count && in.moved_count < NOISE_MOVED; in.moved_count++)
 		moved[in.moved_count] = content_of(n->moved[in.moved_count], j->extent);
 	e = ties_measure(&in, content_of(d->a, j->extent), content_of(d->b, j->extent), &ties, err);
 	if (!e)
@@ -156,7 +157,9 @@ static void note_missing(const struct job *j, struct chain *chain)
 	if (!j->trials->exact[SIDE_A])
 		chain->steps[RULE_EXACT] =
 			(struct step){.note = void_reason(j, TRIAL_EXACT_INTEGER)};
-	if (!dtype_is_float(j->input.dtype) || j->input.moved_count)
+	/* Unstored ones are all equal: what they would be needed for is not asked. */
+	if (!dtype_is_float(j->input.dtype) || j->input.moved_count ||
+	    (j->trials->moved_count && j->trials->moved[SIDE_A][0]->unstored))
 		return;
 	for (size_t i = 0; i < ARRAY_LENGTH(rules); i++)
 		chain->steps[rules[i]] = (struct step){.note = void_reason(j, TRIAL_PERTURBED)};
@@ -173,14 +176,15 @@ static int compare_scaled(struct job *j, struct output_verdict *v, struct error 
 		const struct record_trial *a = t->scaled[SIDE_A][i], *moved[NOISE_MOVED];
 		uint32_t count = 0;
 
-		if (contents_equal(content_of(a, j->extent),
+		if (a->unstored || t->scaled[SIDE_B][i]->unstored ||
+		    contents_equal(content_of(a, j->extent),
 				   content_of(t->scaled[SIDE_B][i], j->extent)))
 			continue;
 		while (count < NOISE_MOVED) {
 			const struct record_trial *m = trials_find(
 				j->test_case, SIDE_A, TRIAL_SCALED, a->index + 1 + count);
 
-			if (!m || m->status != TRIAL_STATUS_OK || !(m->step > 0))
+			if (!m || m->unstored || m->status != TRIAL_STATUS_OK || !(m->step > 0))
 				break;
 			moved[count++] = m;
 		}
@@ -217,6 +221,10 @@ static int compare_trials(struct job *j, bool poison, struct output_verdict *v, 
 	if (!siblings_agree(j, TRIAL_EXACT_INTEGER, 0, content_of(t->exact[SIDE_A], j->extent))) {
 		v->chain.steps[RULE_EXACT] =
 			(struct step){.note = "A's own configs disagree on integer inputs"};
+		return 0;
+	}
+	if (t->exact[SIDE_A]->unstored || t->exact[SIDE_B]->unstored) {
+		v->chain.steps[RULE_EXACT] = step_of(0, 0, NULL);
 		return 0;
 	}
 	duo_add(j, t->exact[SIDE_A], t->exact[SIDE_B], PURPOSE_EXACT);

@@ -70,6 +70,28 @@ static int compare_trial(const void *x, const void *y)
 	return order ? order : ORDER(a->index, b->index);
 }
 
+/* The same trial, stored later, before the unstored one. */
+static int compare_trial_stored(const void *x, const void *y)
+{
+	int order = compare_trial(x, y);
+
+	return order ? order
+		     : (*(const struct record_trial *const *)x)->unstored -
+			       (*(const struct record_trial *const *)y)->unstored;
+}
+
+/* Sorts them, and leaves out the unstored ones in whose place others are. */
+static size_t sort_trials(const struct record_trial **trials, size_t count)
+{
+	size_t kept = 0;
+
+	qsort(trials, count, sizeof(*trials), compare_trial_stored);
+	for (size_t i = 0; i < count; i++)
+		if (!kept || !trials[i]->unstored || compare_trial(&trials[kept - 1], &trials[i]))
+			trials[kept++] = trials[i];
+	return kept;
+}
+
 static int load_families(struct result *r, struct error *err)
 {
 	size_t n = r->bundle->families.count;
@@ -154,13 +176,17 @@ static int check_trial(const struct result *r, const struct record_trial *t,
 {
 	const char *wrong = NULL;
 
+	bool stored = t->status == TRIAL_STATUS_OK && !t->unstored;
+
 	if (t->side >= SIDE_COUNT)
 		wrong = "unknown side";
 	else if (t->kind == TRIAL_RACE) /* looks at accesses, keeps no contents */
 		return 0;
-	else if (t->status == TRIAL_STATUS_OK && t->contents.count != c->extents.count)
+	else if (t->unstored && t->contents.count)
+		wrong = "it is unstored, and has contents";
+	else if (stored && t->contents.count != c->extents.count)
 		wrong = "its contents are not one an extent";
-	for (size_t i = 0; !wrong && t->status == TRIAL_STATUS_OK && i < c->extents.count; i++) {
+	for (size_t i = 0; !wrong && stored && i < c->extents.count; i++) {
 		const struct record_extent *e = &c->extents.items[i];
 
 		if (t->contents.items[i].chunks.count != chunk_count(e->address, e->size))
@@ -184,7 +210,7 @@ static int load_trials(struct result *r, struct error *err)
 	r->priv->trials = trials;
 	for (size_t i = 0; i < n; i++)
 		trials[i] = &r->bundle->trials.items[i];
-	qsort(trials, n, sizeof(*trials), compare_trial);
+	n = sort_trials(trials, n);
 	for (size_t i = 0; i < n; i++) {
 		const struct record_trial *t = trials[i];
 

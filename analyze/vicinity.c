@@ -25,7 +25,7 @@ static const struct record_trial *sibling_trial(const struct job *j, const struc
 	    !same_extent(c->record, j->test_case->record, j->extent) || !valid_fidelity(c->record))
 		return NULL;
 	t = trials_find(c, side, kind, index);
-	return t && t->status == TRIAL_STATUS_OK ? t : NULL;
+	return t && t->status == TRIAL_STATUS_OK && !t->unstored ? t : NULL;
 }
 
 /* Calls for each sibling; ends where it returns false. */
@@ -93,6 +93,7 @@ void vicinity_gather(struct job *j, const struct output_verdict *v,
 				   .function = v->extent->function,
 				   .serial = v->extent->serial,
 				   .plain = content_of(plain, j->extent)};
+	moved_count = trials_stored(moved, moved_count);
 	if (!dtype_is_float(v->dtype) || moved_count < 2 || !(moved[0]->step > 0))
 		return;
 	if (!(in->u > 0))

@@ -26,13 +26,31 @@ static int no_memory(struct error *err)
 	return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for a launch's contents");
 }
 
+static void *first_room(void *context, size_t i)
+{
+	(void)i;
+	return context;
+}
+
+/* A page's bytes from its slot. */
+static int fetch_page(void *owner, uint64_t place, void *data)
+{
+	struct board *s = owner;
+	CUdeviceptr source = place;
+
+	return ring_download(&s->ring, &source, 1, first_room, data) == CUDA_SUCCESS ? 0 : -EIO;
+}
+
 int board_open(struct board *s, const struct driver *driver, CUstream stream,
 	       struct stopwatch *watch, struct error *err)
 {
 	CUresult result;
 
-	*s = (struct board){
-		.driver = driver, .stream = stream, .watch = watch, .slots = {.driver = driver}};
+	*s = (struct board){.driver = driver,
+			    .stream = stream,
+			    .watch = watch,
+			    .slots = {.driver = driver},
+			    .store = {.owner = s, .fetch = fetch_page}};
 	result = ring_open(&s->ring, driver, stream, watch);
 	return result == CUDA_SUCCESS ? kernels_open(&s->kernels, driver, stream, err)
 				      : failed(s, result, err, "pinned memory");
@@ -76,7 +94,7 @@ static int reserve_tables(struct board *s, size_t chunks, struct error *err)
 		return 0;
 	while (capacity < chunks)
 		capacity *= 2;
-	bytes = capacity * (TABLE_ROWS * sizeof(CUdeviceptr) + 2 * SLICES);
+	bytes = capacity * (TABLE_ROWS * sizeof(CUdeviceptr) + 2 * SLICES + 1);
 	s->driver->cuStreamSynchronize(s->stream);
 	free_tables(s);
 	result = s->driver->cuMemAlloc_v2(&s->tables, bytes);
@@ -90,6 +108,8 @@ static int reserve_tables(struct board *s, size_t chunks, struct error *err)
 	s->live = s->pinned;
 	s->flags = (uint8_t *)s->pinned + capacity * TABLE_ROWS * sizeof(CUdeviceptr);
 	s->device_flags = row(s, TABLE_ROWS);
+	s->finds = s->flags + 2 * capacity * SLICES;
+	s->device_finds = s->device_flags + 2 * capacity * SLICES;
 	for (size_t b = 0; b < BANK_COUNT; b++) {
 		struct picture *p = &s->pictures[b];
 
@@ -115,12 +135,20 @@ static CUresult send_row(struct board *s, size_t r)
 
 /* ---- a launch comes and goes ---- */
 
+/* A bank gives up a page; whoever else has it wants its bytes now or never. */
+static void let_go(struct page *p)
+{
+	if (p && p->refs > 1)
+		page_bytes(p);
+	page_unref(p);
+}
+
 static void empty_picture(struct board *s, enum bank b)
 {
 	struct picture *p = &s->pictures[b];
 
 	for (size_t i = 0; i < s->contents->chunks; i++) {
-		page_unref(p->pages[i]);
+		let_go(p->pages[i]);
 		p->pages[i] = NULL;
 		p->own[i] = 0;
 	}
@@ -133,7 +161,7 @@ void board_drop(struct board *s)
 	for (size_t b = 0; b < BANK_COUNT; b++)
 		empty_picture(s, (enum bank)b);
 	s->contents = NULL;
-	s->rows_there = false;
+	s->rows_there = s->looked_there = false;
 }
 
 void board_clear(struct board *s)
@@ -255,27 +283,31 @@ int board_restore(struct board *s, struct error *err)
 }
 
 /* Puts an array on the device. */
-static CUresult send_list(struct board *s, const void *data, size_t bytes)
+static CUresult send_to(struct board *s, struct device_list *list, const void *data, size_t bytes)
 {
 	const uint8_t *from = data;
 	CUresult result = CUDA_SUCCESS;
 
-	s->rows_there = false;
-	if (bytes > s->list_bytes) {
+	if (bytes > list->bytes) {
 		s->driver->cuStreamSynchronize(s->stream);
-		if (s->list)
-			s->driver->cuMemFree_v2(s->list);
-		s->list = 0;
-		s->list_bytes = 0;
-		result = s->driver->cuMemAlloc_v2(&s->list, 2 * bytes);
+		if (list->at)
+			s->driver->cuMemFree_v2(list->at);
+		*list = (struct device_list){0};
+		result = s->driver->cuMemAlloc_v2(&list->at, 2 * bytes);
 		if (result != CUDA_SUCCESS)
 			return result;
-		s->list_bytes = 2 * bytes;
+		list->bytes = 2 * bytes;
 	}
 	for (size_t done = 0; result == CUDA_SUCCESS && done < bytes; done += CHUNK_BYTES)
-		result = ring_upload(&s->ring, s->list + done, from + done,
+		result = ring_upload(&s->ring, list->at + done, from + done,
 				     bytes - done < CHUNK_BYTES ? bytes - done : CHUNK_BYTES);
 	return result;
+}
+
+static CUresult send_list(struct board *s, const void *data, size_t bytes)
+{
+	s->rows_there = false;
+	return send_to(s, &s->list, data, bytes);
 }
 
 static int add_run(struct run_list *list, uint64_t address, uint64_t size)
@@ -350,7 +382,8 @@ static uint64_t runs_bytes(const struct run_list *list)
 
 int board_fill(struct board *s, uint8_t fill, struct error *err)
 {
-	CUresult result = kernels_fill(&s->kernels, s->list, s->short_runs.count, fill, s->stream);
+	CUresult result =
+		kernels_fill(&s->kernels, s->list.at, s->short_runs.count, fill, s->stream);
 
 	for (size_t i = 0; result == CUDA_SUCCESS && i < s->long_runs.count; i++)
 		result = s->driver->cuMemsetD8Async(s->long_runs.items[i].address, fill,
@@ -391,7 +424,7 @@ int board_plan_change(struct board *s, const struct change *change, struct error
 
 int board_change(struct board *s, const struct change *change, struct error *err)
 {
-	CUresult result = kernels_change(&s->kernels, s->list, s->rows.count, change, s->stream);
+	CUresult result = kernels_change(&s->kernels, s->list.at, s->rows.count, change, s->stream);
 
 	for (size_t i = 0; i < s->rows.count; i++)
 		s->watch->cost->changed_bytes += s->rows.items[i].count * s->rows.items[i].bytes;
@@ -399,6 +432,43 @@ int board_change(struct board *s, const struct change *change, struct error *err
 }
 
 /* ---- comparing and reading back ---- */
+
+int board_plan_look(struct board *s, const struct extents *extents, const struct byteset *written,
+		    bool *can, struct error *err)
+{
+	CUresult result = CUDA_SUCCESS;
+	int rc;
+
+	*can = true;
+	if (s->looked_there)
+		return 0;
+	s->looked.count = 0;
+	rc = look_rows(&s->looked, extents, written, (const uint64_t *)s->live);
+	*can = !rc;
+	if (rc)
+		return rc < 0 ? no_memory(err) : 0;
+	if (s->looked.count)
+		result = send_to(s, &s->look_list, s->looked.items,
+				 s->looked.count * sizeof(*s->looked.items));
+	s->looked_there = result == CUDA_SUCCESS;
+	return result == CUDA_SUCCESS ? 0 : failed(s, result, err, "looking at outputs");
+}
+
+int board_look(struct board *s, enum look look, struct error *err)
+{
+	size_t bytes = s->contents->chunks;
+	CUresult result = s->driver->cuMemsetD8Async(s->device_finds, 0, bytes, s->stream);
+
+	if (result == CUDA_SUCCESS)
+		result = kernels_look(&s->kernels, s->look_list.at, s->looked.count, look,
+				      s->device_finds, s->stream);
+	if (result == CUDA_SUCCESS)
+		result = s->driver->cuMemcpyDtoHAsync_v2(s->finds, s->device_finds, bytes,
+							 s->stream);
+	s->watch->cost->downloaded_bytes += bytes;
+	s->look = look;
+	return result == CUDA_SUCCESS ? 0 : failed(s, result, err, "looking at outputs");
+}
 
 static CUresult compare(struct board *s, enum bank bank, CUdeviceptr device_flags, uint8_t *flags)
 {
@@ -418,6 +488,7 @@ int board_compare(struct board *s, enum bank bank, struct error *err)
 	size_t all = s->capacity * SLICES;
 	CUresult result = compare(s, bank, s->device_flags, s->flags);
 
+	s->look = LOOK_NONE;
 	/* What was filled and is as after a plain run of A need not be read either. */
 	if (result == CUDA_SUCCESS && bank == BANK_FILLED)
 		result = compare(s, BANK_A, s->device_flags + all, s->flags + all);
@@ -461,8 +532,27 @@ static void drop_unchanged(const struct board *s, struct snapshot *out, size_t i
 	out->chunks[i] = NULL;
 }
 
-int board_read(struct board *s, enum bank bank, const struct byteset *only, struct snapshot *out,
-	       struct error *err)
+/* A page of the chunk that stays in a slot of the bank; NULL: it has no room. */
+static struct page *leave_page(struct board *s, enum bank keep, size_t i)
+{
+	struct picture *p = &s->pictures[keep];
+	struct page *page;
+
+	/* One that is held on the host only is compared there. */
+	if (keep == BANK_BEFORE || !s->pictures[BANK_BEFORE].at[i])
+		return NULL;
+	let_go(p->pages[i]);
+	p->pages[i] = NULL;
+	if (!p->own[i])
+		p->own[i] = slots_take(&s->slots, (struct hash128){0});
+	page = p->own[i] ? page_away(&s->store, p->own[i]) : NULL;
+	if (page && s->look != LOOK_NONE && !s->finds[i])
+		page->clean = 1u << s->look;
+	return page;
+}
+
+int board_read(struct board *s, enum bank bank, const struct byteset *only, enum bank keep,
+	       struct snapshot *out, struct error *err)
 {
 	size_t chunks = s->contents->chunks, count = 0;
 	_cleanup_free_ size_t *list = malloc((chunks + 1) * sizeof(*list));
@@ -483,6 +573,9 @@ int board_read(struct board *s, enum bank bank, const struct byteset *only, stru
 			out->chunks[i] = page_ref(equal);
 			continue;
 		}
+		out->chunks[i] = leave_page(s, keep, i);
+		if (out->chunks[i])
+			continue;
 		sources[count] = s->live[i];
 		list[count++] = i;
 	}
@@ -490,6 +583,43 @@ int board_read(struct board *s, enum bank bank, const struct byteset *only, stru
 	for (size_t i = 0; s->unheld && result == CUDA_SUCCESS && i < count; i++)
 		drop_unchanged(s, out, list[i]);
 	return result == CUDA_SUCCESS ? 0 : failed(s, result, err, "reading");
+}
+
+static void *room_of_page(void *context, size_t i)
+{
+	struct page **pages = context;
+
+	return pages[i]->data;
+}
+
+int board_fetch(struct board *s, const struct snapshot *what, struct error *err)
+{
+	size_t chunks = s->contents->chunks, count = 0;
+	_cleanup_free_ struct page **pages = calloc(chunks + 1, sizeof(struct page *));
+	_cleanup_free_ CUdeviceptr *sources = calloc(chunks + 1, sizeof(*sources));
+	CUresult result;
+
+	if (!pages || !sources)
+		return no_memory(err);
+	for (size_t i = 0; i < chunks; i++) {
+		struct page *p = what->chunks[i];
+
+		if (!p || p->store != &s->store)
+			continue;
+		sources[count] = p->place;
+		pages[count++] = p;
+	}
+	result = ring_download(&s->ring, sources, count, room_of_page, pages);
+	for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++)
+		pages[i]->store = NULL;
+	return result == CUDA_SUCCESS ? 0 : failed(s, result, err, "reading");
+}
+
+int board_fetched(const struct board *s, struct error *err)
+{
+	return s->store.error ? error_set(err, -s->store.error, ERROR_NO_OFFSET,
+					  "outputs kept on the device could not be read")
+			      : 0;
 }
 
 /* ---- banks ---- */
@@ -538,7 +668,7 @@ static int keep_pages(struct board *s, enum bank bank, struct page **pages, stru
 	CUresult result;
 
 	for (size_t i = 0; i < chunks; i++) {
-		page_unref(p->pages[i]);
+		let_go(p->pages[i]);
 		p->pages[i] = pages[i];
 		p->at[i] = find_kept(s, bank, i);
 		if (p->at[i])

@@ -13,6 +13,7 @@
 #include "replay/contents.h"
 #include "replay/cost.h"
 #include "replay/kernels.h"
+#include "replay/look.h"
 #include "replay/ring.h"
 #include "replay/slots.h"
 #include "replay/variables.h"
@@ -56,10 +57,18 @@ struct board {
 		struct device_run *items;
 		size_t count, capacity;
 	} short_runs, long_runs; /* of the fill planned last */
-	CUdeviceptr list;        /* on the device, for rows or short runs */
-	size_t list_bytes;
-	bool rows_there;     /* `list` holds the rows */
-	struct page *filler; /* all bytes alike, shared by filled chunks */
+	struct device_list {
+		CUdeviceptr at;
+		size_t bytes;
+	} list, look_list; /* on the device: rows to change or short runs; rows to look at */
+	bool rows_there;   /* `list` holds the rows */
+	struct change_rows looked; /* of what board_plan_look was given */
+	bool looked_there;         /* `look_list` holds them */
+	enum look look;            /* of the last run; `finds` holds what it found */
+	uint8_t *finds;            /* pinned, a byte a chunk */
+	CUdeviceptr device_finds;  /* likewise */
+	struct page_store store;   /* of pages that are in a bank and were not read back */
+	struct page *filler;       /* all bytes alike, shared by filled chunks */
 };
 
 /* Compiles the kernels; the stream is borrowed. 0 or -errno with err. */
@@ -109,6 +118,17 @@ int board_keep_filled(struct board *s, const struct byteset *bytes, uint8_t fill
 		      struct error *err);
 
 /*
+ * What to look at in live memory: the float elements of those extents. False in *can where the
+ * device cannot. Both must stay as they are until board_drop.
+ */
+int board_plan_look(struct board *s, const struct extents *extents, const struct byteset *written,
+		    bool *can, struct error *err);
+
+/* Enqueues a look at it: pages that board_read leaves on the device know if they are clean of it.
+ */
+int board_look(struct board *s, enum look look, struct error *err);
+
+/*
  * Enqueues the comparison of all live memory with the contents before and with a bank; for
  * BANK_FILLED with BANK_A too.
  */
@@ -117,10 +137,18 @@ int board_compare(struct board *s, enum bank bank, struct error *err);
 /*
  * After board_compare with that bank, and once the stream is done: the memory. What is as in the
  * bank shares its pages; only what else changed is read back. With `only`, just the chunks that
- * hold a byte of that set. `out` must be fresh (snapshot_init).
+ * hold a byte of that set. `out` must be fresh (snapshot_init). What the bank `keep` has room for
+ * is not read back but left to it: board_keep must follow, of that bank. BANK_BEFORE: all is read.
  */
-int board_read(struct board *s, enum bank bank, const struct byteset *only, struct snapshot *out,
-	       struct error *err);
+int board_read(struct board *s, enum bank bank, const struct byteset *only, enum bank keep,
+	       struct snapshot *out, struct error *err);
+
+/* Reads back at once what of the snapshot is still away. Single pages come when they are asked for.
+ */
+int board_fetch(struct board *s, const struct snapshot *what, struct error *err);
+
+/* Whether any page could not be fetched since board_open: the device is not what it was. */
+int board_fetched(const struct board *s, struct error *err);
 
 /* Keeps live memory, which `now` is the picture of, in the bank. */
 int board_keep(struct board *s, enum bank bank, const struct snapshot *now, struct error *err);

@@ -169,9 +169,7 @@ static uint64_t alike_until(const struct fates *f, uint64_t at, uint64_t end, ui
 	return at < end ? at : end;
 }
 
-/* Elements up to the next address that is a multiple of 16 make a row of their own, so do the last
- * ones. */
-static uint64_t row_elements(uint64_t device, uint64_t count, uint32_t bytes, bool *whole)
+uint64_t change_row_elements(uint64_t device, uint64_t count, uint32_t bytes, bool *whole)
 {
 	uint64_t most = count < CHANGE_ROW_ELEMENTS ? count : CHANGE_ROW_ELEMENTS;
 	uint64_t head = device % 16 ? (16 - device % 16) / bytes : 0;
@@ -191,7 +189,7 @@ static int add_rows(struct change_rows *out, const struct float_input *x, uint64
 		return 0;
 	while (count) {
 		bool whole;
-		uint64_t n = row_elements(device, count, f->bytes, &whole);
+		uint64_t n = change_row_elements(device, count, f->bytes, &whole);
 		int rc =
 			array_reserve(&out->items, out->count, &out->capacity, sizeof(*out->items));
 

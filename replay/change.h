@@ -74,6 +74,12 @@ struct change_row {
 };
 _Static_assert(sizeof(struct change_row) == 48, "as the kernel reads it");
 
+/*
+ * How many of `count` elements from `device` on make the next row: those up to the next address
+ * that is a multiple of 16, then as many as fit in a whole one, then the last ones.
+ */
+uint64_t change_row_elements(uint64_t device, uint64_t count, uint32_t bytes, bool *whole);
+
 struct change_rows {
 	struct change_row *items;
 	size_t count, capacity;

@@ -187,7 +187,7 @@ int contents_load(struct contents *c, struct shelf *shelf, const struct bundle *
 
 const uint8_t *contents_chunk(const struct contents *c, size_t i)
 {
-	return c->pages[i]->data;
+	return page_bytes(c->pages[i]);
 }
 
 int contents_measured_writes(struct byteset *out, const struct record_launch *launch)
@@ -247,7 +247,7 @@ int snapshot_put(struct snapshot *s, size_t chunk, const void *data)
 
 const uint8_t *snapshot_chunk(const struct snapshot *s, size_t chunk)
 {
-	return snapshot_page(s, chunk)->data;
+	return page_bytes(snapshot_page(s, chunk));
 }
 
 struct page *snapshot_page(const struct snapshot *s, size_t chunk)
@@ -283,7 +283,7 @@ int snapshot_changed(struct byteset *out, const struct snapshot *s)
 {
 	for (size_t i = 0; i < s->base->chunks; i++) {
 		int rc = s->chunks[i] ? byteset_add_compare(out, i, contents_chunk(s->base, i),
-							    s->chunks[i]->data, false)
+							    page_bytes(s->chunks[i]), false)
 				      : 0;
 		if (rc)
 			return rc;
@@ -314,10 +314,10 @@ int snapshot_match(struct byteset *out, const struct snapshot *s, const struct b
 
 	memset(filler, fill, sizeof(filler));
 	for (size_t i = 0; !rc && i < s->base->chunks; i++) {
-		const struct page *p = snapshot_page(s, i);
+		struct page *p = snapshot_page(s, i);
 
 		if (within->words[i] && !(p->uniform == fill && !equal))
-			rc = byteset_add_compare(&all, i, p->data, filler, equal);
+			rc = byteset_add_compare(&all, i, page_bytes(p), filler, equal);
 	}
 	if (!rc)
 		rc = byteset_and(&all, within);

@@ -14,6 +14,7 @@
 #include "replay/guard.h"
 #include "replay/race.h"
 #include "replay/scaled.h"
+#include "replay/spare.h"
 #include "replay/twin.h"
 
 #define PERTURBED_RUNS 4
@@ -60,7 +61,7 @@ static void check_exact(struct trials *t, const struct outcome *o, char *why, si
 	uint64_t found = 0;
 	char place[120];
 
-	twin_elements(t, &o->after, any_not_exact, is_exact_integer, &found);
+	twin_elements(t, &o->after, LOOK_NOT_EXACT, any_not_exact, is_exact_integer, &found);
 	if (found)
 		snprintf(why, size, "A's result at %s is no integer below 2^24",
 			 contents_place(&t->contents, found, place, sizeof(place)));
@@ -76,7 +77,9 @@ static int run_perturbed(struct trials *t, const struct float_inputs *inputs, st
 	for (uint32_t k = 0; k < PERTURBED_RUNS && !t->r->lost; k++) {
 		struct twin w = {.note = {.kind = TRIAL_PERTURBED, .index = k, .step = change.step},
 				 .setting = {.change = &change, .read = &t->written.bytes},
-				 .check = twin_check_nan};
+				 .check = twin_check_nan,
+				 .look = LOOK_NOT_FINITE,
+				 .spare = true};
 		int rc;
 
 		w.note.seed = change.seed = PERTURBED_SEED + k;
@@ -96,7 +99,9 @@ static int run_exact(struct trials *t, const struct float_inputs *inputs, struct
 				.seed = EXACT_SEED};
 	struct twin w = {.note = {.kind = TRIAL_EXACT_INTEGER, .seed = EXACT_SEED},
 			 .setting = {.change = &change, .read = &t->written.bytes},
-			 .check = check_exact};
+			 .check = check_exact,
+			 .look = LOOK_NOT_EXACT,
+			 .spare = true};
 	char why[160];
 
 	if (!inputs->count)
@@ -162,6 +167,8 @@ int trials_further(struct trials *t, struct error *err)
 		rc = trials_race(t, err);
 	if (!rc && !t->r->lost)
 		rc = trials_siblings(t, err);
+	if (!rc && !t->r->lost)
+		rc = spare_end(t, err);
 	free(inputs.items);
 	return rc;
 }

@@ -99,6 +99,7 @@ static int guard_b(struct trials *t, const struct twin *w, struct error *err)
 	rc = twin_send(t, w, SIDE_B, &o);
 	if (!rc)
 		rc = twin_other(t, &t->b_runs, &o, &other);
+	t->needed |= other || o.status != TRIAL_STATUS_OK;
 	outcome_free(&o);
 	if (!rc && other)
 		rc = dispute_run(t, w, SIDE_B, GUARD_OTHER, &by_fill, err);

@@ -62,6 +62,14 @@ CUresult kernels_change(const struct kernels *k, CUdeviceptr rows, size_t count,
 	return launch(k->change, k->driver, count, stream, params);
 }
 
+CUresult kernels_look(const struct kernels *k, CUdeviceptr rows, size_t count, uint32_t look,
+		      CUdeviceptr flags, CUstream stream)
+{
+	void *params[] = {&rows, &look, &flags};
+
+	return launch(k->look, k->driver, count, stream, params);
+}
+
 /* What the trial below works on. */
 struct known {
 	CUdeviceptr live, pristine, other, tables, flags;
@@ -153,6 +161,8 @@ static CUresult load(struct kernels *k, char *log, size_t log_bytes)
 		r = d->cuModuleGetFunction(&k->fill, k->module, "kernelab_fill");
 	if (r == CUDA_SUCCESS)
 		r = d->cuModuleGetFunction(&k->change, k->module, "kernelab_change");
+	if (r == CUDA_SUCCESS)
+		r = d->cuModuleGetFunction(&k->look, k->module, "kernelab_look");
 	return r;
 }
 

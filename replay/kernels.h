@@ -21,7 +21,7 @@
 struct kernels {
 	const struct driver *driver;
 	CUmodule module;
-	CUfunction restore, compare, fill, change;
+	CUfunction restore, compare, fill, change, look;
 };
 
 /* A run of bytes on the device. */
@@ -57,5 +57,12 @@ CUresult kernels_fill(const struct kernels *k, CUdeviceptr runs, size_t count, u
 /* Changes the elements of `count` change_rows, as replay/change.h defines it. */
 CUresult kernels_change(const struct kernels *k, CUdeviceptr rows, size_t count,
 			const struct change *change, CUstream stream);
+
+/*
+ * Sets flags[row.index] of the rows that hold an element of that enum look; `count` change_rows as
+ * replay/look.h makes them.
+ */
+CUresult kernels_look(const struct kernels *k, CUdeviceptr rows, size_t count, uint32_t look,
+		      CUdeviceptr flags, CUstream stream);
 
 #endif

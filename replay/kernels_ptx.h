@@ -27,6 +27,84 @@
 	"or.b64 %d20, %d20, %d24;\n" \
 	"or.b64 " into ", " into ", %d20;\n"
 
+/*
+ * A row (replay/change.h, its address in %d1) and its rounds of %r14 ? 16 bytes : one element. At
+ * $L_word %d30 is a word of elements (and %d31 the second of two, %r16 words in all), %d11 its
+ * address, %d12 the index of its first element; the text that follows takes %r17 elements from it,
+ * the first %r18 bits up. %d7: the sign, %d8: the magnitude, %d9 and %d10: one and the mantissa,
+ * %d34: an element.
+ */
+#define ROUNDS \
+	"ld.global.u64 %d3, [%d1];\n" \
+	"ld.global.u64 %d4, [%d1+8];\n" \
+	"ld.global.u64 %d5, [%d1+16];\n" \
+	"ld.global.u32 %r5, [%d1+24];\n" \
+	"ld.global.u32 %r6, [%d1+28];\n" \
+	"ld.global.u32 %r7, [%d1+32];\n" \
+	"ld.global.u32 %r8, [%d1+36];\n" \
+	"ld.global.u32 %r9, [%d1+40];\n" \
+	"ld.global.u32 %r14, [%d1+44];\n" \
+	"shl.b32 %r10, %r6, 3;\n" \
+	"sub.u32 %r10, %r10, 1;\n" \
+	"mov.u64 %d6, 1;\n" \
+	"shl.b64 %d7, %d6, %r10;\n" \
+	"sub.u64 %d8, %d7, 1;\n" \
+	"shl.b64 %d9, %d6, %r7;\n" \
+	"sub.u64 %d10, %d9, 1;\n" \
+	"shl.b64 %d34, %d7, 1;\n" \
+	"sub.u64 %d34, %d34, 1;\n" \
+	"shl.b32 %r19, %r6, 3;\n" \
+	"bfind.u32 %r21, %r6;\n" \
+	"mov.u32 %r15, 1;\n" \
+	"mov.u32 %r20, %r6;\n" \
+	"mov.u32 %r22, %r5;\n" \
+	"mov.u32 %r23, 1;\n" \
+	"setp.ne.u32 %p5, %r14, 0;\n" \
+	"@!%p5 bra $L_round;\n" \
+	"mov.u32 %r24, 8;\n" \
+	"shr.u32 %r15, %r24, %r21;\n" \
+	"shl.b32 %r23, %r15, 1;\n" \
+	"mov.u32 %r20, 16;\n" \
+	"shl.b32 %r22, %r5, %r21;\n" \
+	"shr.u32 %r22, %r22, 4;\n" \
+	"$L_round:\n" \
+	"setp.ge.u32 %p1, %r4, %r22;\n" \
+	"@%p1 bra $L_end;\n" \
+	"mul.wide.u32 %d11, %r4, %r20;\n" \
+	"add.s64 %d11, %d3, %d11;\n" \
+	"mul.wide.u32 %d12, %r4, %r23;\n" \
+	"add.u64 %d12, %d4, %d12;\n" \
+	"add.u32 %r4, %r4, 256;\n" \
+	"mov.u32 %r16, 1;\n" \
+	"@!%p5 bra $L_load;\n" \
+	"ld.global.v2.u64 {%d30, %d31}, [%d11];\n" \
+	"mov.u32 %r16, 2;\n" \
+	"bra $L_word;\n" \
+	"$L_load:\n" \
+	"setp.eq.u32 %p1, %r6, 1;\n" \
+	"@%p1 bra $L_load1;\n" \
+	"setp.eq.u32 %p1, %r6, 2;\n" \
+	"@%p1 bra $L_load2;\n" \
+	"setp.eq.u32 %p1, %r6, 4;\n" \
+	"@%p1 bra $L_load4;\n" \
+	"ld.global.u64 %d30, [%d11];\n" \
+	"bra $L_word;\n" \
+	"$L_load4:\n" \
+	"ld.global.u32 %r11, [%d11];\n" \
+	"cvt.u64.u32 %d30, %r11;\n" \
+	"bra $L_word;\n" \
+	"$L_load2:\n" \
+	"ld.global.u16 %h1, [%d11];\n" \
+	"cvt.u64.u16 %d30, %h1;\n" \
+	"bra $L_word;\n" \
+	"$L_load1:\n" \
+	"ld.global.u8 %h1, [%d11];\n" \
+	"cvt.u64.u16 %d30, %h1;\n" \
+	"$L_word:\n" \
+	"mov.u64 %d32, 0;\n" \
+	"mov.u32 %r17, %r15;\n" \
+	"mov.u32 %r18, 0;\n"
+
 static const char kernels_ptx[] =
 	".version 7.0\n"
 	".target sm_75\n"
@@ -198,6 +276,73 @@ static const char kernels_ptx[] =
 	"$L_end:\n"
 	"ret;\n"
 	"}\n"
+	".visible .entry kernelab_look(\n"
+	".param .u64 prows,\n"
+	".param .u32 pkind,\n"
+	".param .u64 pflags\n"
+	")\n"
+	"{\n"
+	".reg .pred %p<8>;\n"
+	".reg .b16 %h<3>;\n"
+	".reg .b32 %r<32>;\n"
+	".reg .b64 %d<40>;\n"
+	"ld.param.u64 %d1, [prows];\n"
+	"ld.param.u32 %r1, [pkind];\n"
+	"ld.param.u64 %d2, [pflags];\n"
+	"mov.u32 %r3, %ctaid.x;\n"
+	"mov.u32 %r4, %tid.x;\n"
+	"mul.wide.u32 %d3, %r3, 48;\n"
+	"add.s64 %d1, %d1, %d3;\n"
+	"mov.u32 %r25, 0;\n"
+	ROUNDS
+	"$L_element:\n"
+	"shr.u64 %d13, %d30, %r18;\n"
+	"and.b64 %d13, %d13, %d34;\n"
+	"and.b64 %d14, %d13, %d8;\n"
+	"setp.gt.u64 %p1, %d14, %d5;\n"
+	"@%p1 mov.u32 %r25, 1;\n"
+	/* The negative zero of some formats is their NaN. */
+	"setp.ne.u32 %p1, %r9, 0;\n"
+	"setp.eq.and.u64 %p1, %d13, %d7, %p1;\n"
+	"@%p1 mov.u32 %r25, 1;\n"
+	"setp.ne.u32 %p1, %r1, 2;\n"
+	"@%p1 bra $L_next;\n"
+	"setp.eq.u64 %p1, %d14, 0;\n"
+	"@%p1 bra $L_next;\n"
+	/* 2^0 to 2^23 and no bit below 1 */
+	"shr.u64 %d15, %d14, %r7;\n"
+	"cvt.u32.u64 %r10, %d15;\n"
+	"sub.s32 %r10, %r10, %r8;\n"
+	"setp.gt.u32 %p1, %r10, 23;\n"
+	"@%p1 mov.u32 %r25, 1;\n"
+	"@%p1 bra $L_next;\n"
+	"sub.s32 %r11, %r7, %r10;\n"
+	"max.s32 %r11, %r11, 0;\n"
+	"mov.u64 %d15, 1;\n"
+	"shl.b64 %d15, %d15, %r11;\n"
+	"sub.u64 %d15, %d15, 1;\n"
+	"and.b64 %d15, %d15, %d14;\n"
+	"setp.ne.u64 %p1, %d15, 0;\n"
+	"@%p1 mov.u32 %r25, 1;\n"
+	"$L_next:\n"
+	"add.u32 %r18, %r18, %r19;\n"
+	"sub.u32 %r17, %r17, 1;\n"
+	"setp.ne.u32 %p1, %r17, 0;\n"
+	"@%p1 bra $L_element;\n"
+	"sub.u32 %r16, %r16, 1;\n"
+	"setp.eq.u32 %p1, %r16, 0;\n"
+	"@%p1 bra $L_round;\n"
+	"mov.u64 %d30, %d31;\n"
+	"bra $L_word;\n"
+	"$L_end:\n"
+	"setp.eq.u32 %p1, %r25, 0;\n"
+	"@%p1 bra $L_none;\n"
+	"add.s64 %d2, %d2, %d4;\n"
+	"mov.u32 %r25, 1;\n"
+	"st.global.u8 [%d2], %r25;\n"
+	"$L_none:\n"
+	"ret;\n"
+	"}\n"
 	".visible .entry kernelab_change(\n"
 	".param .u64 prows,\n"
 	".param .u32 pkind,\n"
@@ -220,76 +365,7 @@ static const char kernels_ptx[] =
 	"mov.u32 %r4, %tid.x;\n"
 	"mul.wide.u32 %d3, %r3, 48;\n"
 	"add.s64 %d1, %d1, %d3;\n"
-	"ld.global.u64 %d3, [%d1];\n"
-	"ld.global.u64 %d4, [%d1+8];\n"
-	"ld.global.u64 %d5, [%d1+16];\n"
-	"ld.global.u32 %r5, [%d1+24];\n"
-	"ld.global.u32 %r6, [%d1+28];\n"
-	"ld.global.u32 %r7, [%d1+32];\n"
-	"ld.global.u32 %r8, [%d1+36];\n"
-	"ld.global.u32 %r9, [%d1+40];\n"
-	"ld.global.u32 %r14, [%d1+44];\n"
-	"shl.b32 %r10, %r6, 3;\n"
-	"sub.u32 %r10, %r10, 1;\n"
-	"mov.u64 %d6, 1;\n"
-	"shl.b64 %d7, %d6, %r10;\n"
-	"sub.u64 %d8, %d7, 1;\n"
-	"shl.b64 %d9, %d6, %r7;\n"
-	"sub.u64 %d10, %d9, 1;\n"
-	/* One element a round, or 16 bytes of them: %r15 in each of two words. */
-	"shl.b64 %d34, %d7, 1;\n"
-	"sub.u64 %d34, %d34, 1;\n"
-	"shl.b32 %r19, %r6, 3;\n"
-	"bfind.u32 %r21, %r6;\n"
-	"mov.u32 %r15, 1;\n"
-	"mov.u32 %r20, %r6;\n"
-	"mov.u32 %r22, %r5;\n"
-	"mov.u32 %r23, 1;\n"
-	"setp.ne.u32 %p5, %r14, 0;\n"
-	"@!%p5 bra $L_round;\n"
-	"mov.u32 %r24, 8;\n"
-	"shr.u32 %r15, %r24, %r21;\n"
-	"shl.b32 %r23, %r15, 1;\n"
-	"mov.u32 %r20, 16;\n"
-	"shl.b32 %r22, %r5, %r21;\n"
-	"shr.u32 %r22, %r22, 4;\n"
-	"$L_round:\n"
-	"setp.ge.u32 %p1, %r4, %r22;\n"
-	"@%p1 bra $L_end;\n"
-	"mul.wide.u32 %d11, %r4, %r20;\n"
-	"add.s64 %d11, %d3, %d11;\n"
-	"mul.wide.u32 %d12, %r4, %r23;\n"
-	"add.u64 %d12, %d4, %d12;\n"
-	"add.u32 %r4, %r4, 256;\n"
-	"mov.u32 %r16, 1;\n"
-	"@!%p5 bra $L_load;\n"
-	"ld.global.v2.u64 {%d30, %d31}, [%d11];\n"
-	"mov.u32 %r16, 2;\n"
-	"bra $L_word;\n"
-	"$L_load:\n"
-	"setp.eq.u32 %p1, %r6, 1;\n"
-	"@%p1 bra $L_load1;\n"
-	"setp.eq.u32 %p1, %r6, 2;\n"
-	"@%p1 bra $L_load2;\n"
-	"setp.eq.u32 %p1, %r6, 4;\n"
-	"@%p1 bra $L_load4;\n"
-	"ld.global.u64 %d30, [%d11];\n"
-	"bra $L_word;\n"
-	"$L_load4:\n"
-	"ld.global.u32 %r11, [%d11];\n"
-	"cvt.u64.u32 %d30, %r11;\n"
-	"bra $L_word;\n"
-	"$L_load2:\n"
-	"ld.global.u16 %h1, [%d11];\n"
-	"cvt.u64.u16 %d30, %h1;\n"
-	"bra $L_word;\n"
-	"$L_load1:\n"
-	"ld.global.u8 %h1, [%d11];\n"
-	"cvt.u64.u16 %d30, %h1;\n"
-	"$L_word:\n"
-	"mov.u64 %d32, 0;\n"
-	"mov.u32 %r17, %r15;\n"
-	"mov.u32 %r18, 0;\n"
+	ROUNDS
 	"$L_element:\n"
 	"setp.ne.u32 %p1, %r9, 0;\n"
 	"@%p1 bra $L_zero;\n"

@@ -460,6 +460,7 @@ int ledger_trial(struct ledger *r, struct open_case *c, struct packet *p)
 	t.races = packet_get_u64(p);
 	t.race = packet_get_text(p);
 	t.how = packet_get_text(p);
+	t.unstored = packet_get_u64(p);
 	count = packet_get_u64(p);
 	if (p->bad || t.side >= SIDE_COUNT)
 		return -EBADMSG;

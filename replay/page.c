@@ -29,6 +29,32 @@ struct page *page_uniform(uint8_t byte)
 	return p;
 }
 
+struct page *page_away(struct page_store *store, uint64_t place)
+{
+	struct page *p = page_new();
+
+	if (p) {
+		p->store = store;
+		p->place = place;
+	}
+	return p;
+}
+
+const uint8_t *page_bytes(struct page *p)
+{
+	if (p->store) {
+		struct page_store *store = p->store;
+		int rc = store->fetch(store->owner, p->place, p->data);
+
+		p->store = NULL;
+		if (rc) {
+			memset(p->data, 0, sizeof(p->data));
+			store->error = store->error ? store->error : rc;
+		}
+	}
+	return p->data;
+}
+
 struct page *page_ref(struct page *p)
 {
 	if (p)
@@ -49,7 +75,7 @@ struct hash128 page_hash(struct page *p, uint32_t offset, uint32_t bytes)
 	for (size_t i = 0; i < PAGE_KEYS; i++)
 		if (p->keys[i].offset == offset && p->keys[i].bytes == bytes)
 			return p->keys[i].key;
-	key = hash_bytes(p->data + offset, bytes);
+	key = hash_bytes(page_bytes(p) + offset, bytes);
 	p->keys[p->next_key].offset = offset;
 	p->keys[p->next_key].bytes = bytes;
 	p->keys[p->next_key].key = key;

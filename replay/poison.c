@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "replay/dispute.h"
+#include "replay/spare.h"
 
 #define PROBE_SECONDS 5.0 /* of a probing launch, on top of 50 times A's plain one */
 
@@ -161,6 +162,11 @@ int poison_b(struct trials *t, struct error *err)
 					  : poison_b_once(t, k, &still, &o[k], err);
 	if (!rc && o[0].after.chunks && o[1].after.chunks && byteset_is_empty(&t->b_runs.noise))
 		rc = twin_differ(t, &o[0].after, &o[1].after, NULL, &differ);
+	for (unsigned k = 0; !rc && k < 2; k++)
+		if (o[k].after.chunks)
+			rc = spare_compare(t, &t->a_poison[k].after, &o[k].after);
+		else
+			t->needed |= !t->void_reason[k][0];
 	for (unsigned k = 0; k < 2; k++)
 		outcome_free(&o[k]);
 	byteset_free(&still);

@@ -31,6 +31,7 @@ struct replay_options {
 	size_t launch_count;
 	uint64_t repeats;          /* identical runs of A and of B, 1 to REPLAY_MAX_REPEATS */
 	uint64_t repeats_max;      /* of A at most, where only B varies */
+	bool store_all;            /* outputs on changed inputs too where A and B are equal */
 	double timeout_s;          /* of one launch */
 	uint32_t trials;           /* TRIALS_*: beside the identical repeats */
 	const char *const *dtypes; /* KERNEL.ARG=TYPE: what an argument points to */

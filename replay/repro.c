@@ -84,6 +84,8 @@ static void put_settings(FILE *f, const struct replay_options *o)
 		fprintf(f, " --repeats %" PRIu64, o->repeats);
 	if (o->repeats_max != usual.repeats_max)
 		fprintf(f, " --repeats-max %" PRIu64, o->repeats_max);
+	if (o->store_all)
+		fputs(" --store-all", f);
 	if (o->timeout_s < usual.timeout_s || o->timeout_s > usual.timeout_s)
 		fprintf(f, " --timeout %g", o->timeout_s);
 	put_option(f, "siblings", o->siblings);

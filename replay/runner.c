@@ -475,7 +475,8 @@ static void charge(struct runner *r, CUevent from, CUevent to, enum activity a)
  * waited for between restoring and comparing.
  */
 static int launch_and_wait(struct runner *r, const struct ready *ready, const struct moment *when,
-			   const struct setting *s, struct outcome *out, struct error *err)
+			   const struct setting *s, enum look look, struct outcome *out,
+			   struct error *err)
 {
 	uint64_t began = monotonic_ns();
 	CUresult result;
@@ -497,6 +498,8 @@ static int launch_and_wait(struct runner *r, const struct ready *ready, const st
 	rc = board_copy_variables(&r->board, &ready->variables, false, err);
 	if (!rc)
 		rc = board_compare(&r->board, bank_to_compare(when), err);
+	if (!rc && look != LOOK_NONE)
+		rc = board_look(&r->board, look, err);
 	if (rc)
 		return rc;
 	r->driver.cuEventRecord(r->end, r->stream);
@@ -520,6 +523,7 @@ static int run_trial(struct runner *r, const struct ready *ready, const struct m
 	/* On a GPU the launch's limit runs while it is restored and compared too. */
 	double seconds = when->seconds + (r->software ? 0 : (double)bytes / DEVICE_BYTES_A_SEC);
 	enum activity before = stopwatch_switch(&r->watch, ACTIVITY_HOST);
+	bool can_look = false;
 	int rc = 0;
 
 	r->pulse->cost.trials++;
@@ -530,6 +534,9 @@ static int run_trial(struct runner *r, const struct ready *ready, const struct m
 		rc = board_plan_fill(&r->board, s->poison, err);
 	if (!rc && s->change)
 		rc = board_plan_change(&r->board, s->change, err);
+	if (!rc && s->look != LOOK_NONE)
+		rc = board_plan_look(&r->board, &s->outputs->extents, &s->outputs->bytes, &can_look,
+				     err);
 	stopwatch_switch(&r->watch, ACTIVITY_RESTORING);
 	r->driver.cuEventRecord(r->begin, r->stream);
 	if (!rc)
@@ -537,7 +544,7 @@ static int run_trial(struct runner *r, const struct ready *ready, const struct m
 	if (!rc) {
 		stopwatch_switch(&r->watch, ACTIVITY_KERNELS);
 		runner_step(r, when->phase, when->side, when->kind, when->index, seconds);
-		rc = launch_and_wait(r, ready, when, s, out, err);
+		rc = launch_and_wait(r, ready, when, s, can_look ? s->look : LOOK_NONE, out, err);
 		runner_step(r, PHASE_SETUP, when->side, when->kind, when->index,
 			    when->setup_seconds);
 	}
@@ -574,7 +581,8 @@ int runner_launch(struct runner *r, const struct ready *ready, const struct mome
 	rc = snapshot_init(&out->after, r->board.contents);
 	if (rc)
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for a snapshot");
-	rc = board_read(&r->board, bank_to_compare(when), s->read, &out->after, err);
+	rc = board_read(&r->board, bank_to_compare(when), s->read, s->away ? keep : BANK_BEFORE,
+			&out->after, err);
 	if (!rc && keep != BANK_BEFORE)
 		rc = board_keep(&r->board, keep, &out->after, err);
 	if (rc)
@@ -668,7 +676,7 @@ int runner_ship(struct runner *r, struct packet *keys, const struct snapshot *s,
 		key = page_hash(page, offset, bytes);
 		stopwatch_switch(&r->watch, ACTIVITY_SENDING);
 		if (!sent_before(r, key) &&
-		    wire_send_raw(r->fd, WIRE_CHUNK, page->data + offset, bytes))
+		    wire_send_raw(r->fd, WIRE_CHUNK, page_bytes(page) + offset, bytes))
 			r->parent_gone = true;
 		stopwatch_switch(&r->watch, before);
 		packet_put_hash(keys, key);

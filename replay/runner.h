@@ -16,6 +16,7 @@
 #include "replay/pulse.h"
 #include "replay/shelf.h"
 #include "replay/board.h"
+#include "replay/written.h"
 #include "replay/wire.h"
 
 struct loaded_module {
@@ -112,6 +113,9 @@ struct setting {
 	enum disturbance disturb;   /* of what is around it */
 	double usual_us;            /* with disturb: how long the launch takes without */
 	const struct byteset *read; /* only chunks of these bytes are read back */
+	bool away;      /* what becomes a picture on the device is not read back unless asked for */
+	enum look look; /* what the device looks for in these outputs */
+	const struct written *outputs;
 };
 
 /*

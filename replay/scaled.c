@@ -20,13 +20,13 @@ static const struct point {
 } points[] = {{-10, false}, {6, false}, {-10, true}};
 
 /* The bytes that the launch reads and writes. */
-static int find_state(struct trials *t, struct byteset *state)
+static int find_state(struct trials *t)
 {
-	int rc = byteset_init(state, &t->contents.pieces);
+	int rc = byteset_init(&t->state, &t->contents.pieces);
 
 	if (!rc)
-		rc = byteset_or(state, &t->written.bytes);
-	return rc ? rc : byteset_minus(state, &t->written.poisonable);
+		rc = byteset_or(&t->state, &t->written.bytes);
+	return rc ? rc : byteset_minus(&t->state, &t->written.poisonable);
 }
 
 static bool touches(const struct byteset *set, const struct float_inputs *inputs)
@@ -71,26 +71,28 @@ static int run_moved(struct trials *t, const struct twin *at, struct error *err)
 	return 0;
 }
 
-static int run_point(struct trials *t, const struct float_inputs *inputs,
-		     const struct byteset *state, uint32_t number, struct error *err)
+static int run_point(struct trials *t, const struct float_inputs *inputs, uint32_t number,
+		     struct error *err)
 {
 	const struct point *p = &points[number];
 	struct change change = {.kind = CHANGE_SCALE,
 				.inputs = inputs,
 				.keep = &t->written.poisonable,
 				.exponent = p->exponent,
-				.zero = p->zeroed ? state : NULL};
+				.zero = p->zeroed ? &t->state : NULL};
 	struct twin w = {.note = {.kind = TRIAL_SCALED,
 				  .index = number * SCALED_STRIDE,
 				  .scale = ldexp(1, p->exponent),
 				  .zeroed = p->zeroed},
 			 .setting = {.change = &change, .read = &t->written.bytes},
-			 .check = twin_check_finite};
+			 .check = twin_check_finite,
+			 .look = LOOK_NOT_FINITE,
+			 .spare = true};
 	int rc;
 
 	if (!scalable(inputs))
 		return twin_void(t, &w, "no argument points to floats of 16 bits or more");
-	if (p->zeroed && !touches(state, inputs))
+	if (p->zeroed && !touches(&t->state, inputs))
 		return twin_void(t, &w, "no floats are updated in place");
 	rc = twin_run(t, &w, err);
 	return !rc && w.differ && !t->r->lost ? run_moved(t, &w, err) : rc;
@@ -98,13 +100,11 @@ static int run_point(struct trials *t, const struct float_inputs *inputs,
 
 int trials_scaled(struct trials *t, const struct float_inputs *inputs, struct error *err)
 {
-	struct byteset state;
-	int rc = find_state(t, &state);
+	int rc = find_state(t);
 
 	if (rc)
 		error_set(err, -rc, ERROR_NO_OFFSET, "no memory for scaled inputs");
 	for (uint32_t i = 0; !rc && !t->r->lost && i < sizeof(points) / sizeof(*points); i++)
-		rc = run_point(t, inputs, &state, i, err);
-	byteset_free(&state);
+		rc = run_point(t, inputs, i, err);
 	return rc;
 }

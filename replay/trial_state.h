@@ -28,6 +28,10 @@ struct trials {
 	bool extents_sent;
 	bool differ; /* a trial of B gave other bytes than A's */
 	bool judged; /* the recorded kernel reproduced what was recorded */
+	bool needed; /* the outputs of all trials are: a side varies, B gave another or failed */
+	struct spared *spared; /* trials that were sent without their contents */
+	size_t spared_count, spared_capacity;
+	struct byteset state; /* bytes that are read and written */
 };
 
 /* What a TRIAL message says beside the outcome. */
@@ -45,6 +49,17 @@ struct trial_note {
 	uint64_t races;
 	const char *race; /* borrowed; NULL: none */
 	const char *how;  /* likewise */
+	bool unstored;    /* the run went well, its contents are not sent */
+};
+
+/* A trial that may have to be run again for its contents (replay/spare.h). */
+struct spared {
+	struct trial_note note;
+	struct setting setting;
+	struct change change; /* the setting's */
+	bool whole;
+	enum look look;
+	void (*check)(struct trials *t, const struct outcome *o, char *why, size_t size);
 };
 
 /* What begins, with the time it may take. */

@@ -11,6 +11,7 @@
 #include "replay/code.h"
 #include "replay/fidelity.h"
 #include "replay/poison.h"
+#include "replay/spare.h"
 #include "replay/table.h"
 
 #define SETUP_SECONDS     60.0 /* on top of the copies */
@@ -109,6 +110,7 @@ int trials_send(struct trials *t, const struct trial_note *n, const struct outco
 	packet_put_u64(p, n->races);
 	packet_put_text(p, n->race ? n->race : "");
 	packet_put_text(p, n->how ? n->how : "");
+	packet_put_u64(p, n->unstored);
 	packet_put_u64(p, whole ? e->count : 0);
 	packet_put_bytes(p, keys.data, keys.size);
 	packet_free(&keys);
@@ -145,8 +147,8 @@ static int stray_of_page(struct trials *t, size_t chunk, struct page *page)
 		return 0;
 	rc = byteset_init(&stray, &pieces);
 	if (!rc)
-		rc = byteset_add_compare(&stray, 0, contents_chunk(&t->contents, chunk), page->data,
-					 false);
+		rc = byteset_add_compare(&stray, 0, contents_chunk(&t->contents, chunk),
+					 page_bytes(page), false);
 	for (size_t i = 0; !rc && i < e->count; i++)
 		rc = byteset_remove(&stray, e->items[i].address, e->items[i].size);
 	if (!rc)
@@ -451,7 +453,7 @@ static int inputs_identity(struct hash128 *out, const struct replay_case *c,
 		struct page *page = contents->pages[i];
 
 		if (words)
-			mask_bytes(masked, page->data, words);
+			mask_bytes(masked, page_bytes(page), words);
 		packet_put_u64(&p, byteset_address(only_written, i));
 		packet_put_hash(&p, words ? hash_bytes(masked, CHUNK_BYTES)
 					  : page_hash(page, 0, CHUNK_BYTES));
@@ -551,7 +553,10 @@ static int run_b(struct trials *t, struct error *err)
 		if (rc)
 			return rc < 0 ? rc : 0;
 	}
-	rc = poison_b(t, err);
+	t->needed = !byteset_is_empty(&t->a_runs.noise) || !byteset_is_empty(&t->b_runs.noise);
+	rc = spare_compare(t, &t->a_runs.items[0].after, &t->b_runs.items[0].after);
+	if (!rc)
+		rc = poison_b(t, err);
 	if (rc || t->r->lost || !t->judged)
 		return rc;
 	return trials_further(t, err);
@@ -587,6 +592,8 @@ static void close_case(struct trials *t)
 		outcome_free(&t->a_poison[i]);
 	written_free(&t->written);
 	byteset_free(&t->measured);
+	byteset_free(&t->state);
+	free(t->spared);
 	contents_free(&t->contents);
 }
 

@@ -8,6 +8,7 @@
 
 #include "kernelab/dtype.h"
 #include "replay/change.h"
+#include "replay/spare.h"
 
 int twin_void(struct trials *t, const struct twin *w, const char *why)
 {
@@ -57,6 +58,16 @@ int twin_launch(struct trials *t, const struct twin *w, enum side side, struct o
 	return runner_launch(t->r, sides[side], &when, &w->setting, o, err);
 }
 
+void twin_check(struct trials *t, const struct twin *w, const struct outcome *o, char *why,
+		size_t size)
+{
+	if (o->status != TRIAL_STATUS_OK)
+		snprintf(why, size, "A ends with a %s: %s", trial_status_name(o->status),
+			 o->reason);
+	else if (w->check)
+		w->check(t, o, why, size);
+}
+
 /* One side's run; *o is the caller's to free. `why` tells why A's says nothing. */
 static int run_side(struct trials *t, const struct twin *w, enum side side, struct outcome *o,
 		    char *why, size_t size, struct error *err)
@@ -65,11 +76,8 @@ static int run_side(struct trials *t, const struct twin *w, enum side side, stru
 
 	if (rc)
 		return rc;
-	if (side == SIDE_A && o->status != TRIAL_STATUS_OK)
-		snprintf(why, size, "A ends with a %s: %s", trial_status_name(o->status),
-			 o->reason);
-	else if (side == SIDE_A && w->check)
-		w->check(t, o, why, size);
+	if (side == SIDE_A)
+		twin_check(t, w, o, why, size);
 	return why[0] ? twin_void(t, w, why) : twin_send(t, w, side, o);
 }
 
@@ -109,14 +117,20 @@ int twin_run_keep(struct trials *t, struct twin *w, struct outcome o[SIDE_COUNT]
 	if (!rc && o[SIDE_A].after.chunks && o[SIDE_B].after.chunks)
 		rc = twin_differ(t, &o[SIDE_A].after, &o[SIDE_B].after, NULL, &w->differ);
 	t->differ |= w->differ;
+	if (!rc && o[SIDE_A].after.chunks && o[SIDE_B].after.chunks)
+		rc = spare_compare(t, &o[SIDE_A].after, &o[SIDE_B].after);
+	t->needed |= !why[0] && !o[SIDE_B].after.chunks;
 	return rc;
 }
 
 int twin_run(struct trials *t, struct twin *w, struct error *err)
 {
 	struct outcome o[SIDE_COUNT] = {0};
-	int rc = twin_run_keep(t, w, o, err);
+	int rc;
 
+	if (w->spare && spare_may(t, w->note.kind))
+		return spare_run(t, w, err);
+	rc = twin_run_keep(t, w, o, err);
 	for (int s = 0; s < SIDE_COUNT; s++)
 		outcome_free(&o[s]);
 	return rc;
@@ -134,16 +148,18 @@ int twin_run_a(struct trials *t, struct twin *w, struct error *err)
 
 /* Written elements of one extent within one chunk. False: the call ended it. */
 static bool for_chunk(struct trials *t, const struct snapshot *s, const struct record_extent *x,
-		      size_t chunk, any_element *any, each_element *call, void *data)
+		      size_t chunk, enum look look, any_element *any, each_element *call,
+		      void *data)
 {
 	uint64_t start = byteset_address(&t->written.bytes, chunk), end = start + CHUNK_BYTES;
 	uint32_t bytes = dtype_bytes((enum dtype)x->dtype);
 	const uint64_t *words = t->written.bytes.words[chunk];
-	const uint8_t *now = snapshot_chunk(s, chunk);
+	const uint8_t *now;
 	uint64_t at = x->address;
 
-	if (!words)
+	if (!words || snapshot_page(s, chunk)->clean & 1u << look)
 		return true;
+	now = snapshot_chunk(s, chunk);
 	if (at < start)
 		at += (start - at + bytes - 1) / bytes * bytes;
 	if (end > x->address + x->size)
@@ -161,8 +177,8 @@ static bool for_chunk(struct trials *t, const struct snapshot *s, const struct r
 	return true;
 }
 
-void twin_elements(struct trials *t, const struct snapshot *s, any_element *any, each_element *call,
-		   void *data)
+void twin_elements(struct trials *t, const struct snapshot *s, enum look look, any_element *any,
+		   each_element *call, void *data)
 {
 	for (size_t i = 0; i < t->written.extents.count; i++) {
 		const struct record_extent *x = &t->written.extents.items[i];
@@ -172,7 +188,7 @@ void twin_elements(struct trials *t, const struct snapshot *s, any_element *any,
 		if (!dtype_is_float((enum dtype)x->dtype) || chunk == SIZE_MAX || last == SIZE_MAX)
 			continue;
 		for (; chunk <= last; chunk++)
-			if (!for_chunk(t, s, x, chunk, any, call, data))
+			if (!for_chunk(t, s, x, chunk, look, any, call, data))
 				return;
 	}
 }
@@ -236,7 +252,7 @@ static void check_class(struct trials *t, const struct outcome *o, enum float_cl
 	struct class_search n = {.plain = &t->a_runs.items[0].after, .least = least};
 	char place[120];
 
-	twin_elements(t, &o->after, any_not_finite, changes_class, &n);
+	twin_elements(t, &o->after, LOOK_NOT_FINITE, any_not_finite, changes_class, &n);
 	if (n.found)
 		snprintf(why, size, "A turns numbers into %s on these inputs, first at %s", what,
 			 contents_place(&t->contents, n.found, place, sizeof(place)));

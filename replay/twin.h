@@ -14,7 +14,9 @@ struct twin {
 		*guard; /* of bytes with setting.fill: what does not keep it is stray */
 	/* Why A's outcome is no ground to stand on; "" if it is. May be NULL. */
 	void (*check)(struct trials *t, const struct outcome *o, char *why, size_t size);
-	bool differ; /* out: both ran, and a byte that A writes differs */
+	enum look look; /* what the check looks for */
+	bool spare;     /* its outputs may stay on the device (replay/spare.h) */
+	bool differ;    /* out: both ran, and a byte that A writes differs */
 };
 
 /*
@@ -50,6 +52,10 @@ int twin_differ(struct trials *t, const struct snapshot *x, const struct snapsho
  */
 int twin_other(struct trials *t, const struct runs *plain, const struct outcome *o, bool *other);
 
+/* Why A's outcome says nothing, if it does: it failed, or the check found fault. */
+void twin_check(struct trials *t, const struct twin *w, const struct outcome *o, char *why,
+		size_t size);
+
 /* Both sides' trials are void. */
 int twin_void(struct trials *t, const struct twin *w, const char *why);
 
@@ -61,8 +67,8 @@ void twin_check_finite(struct trials *t, const struct outcome *o, char *why, siz
 typedef bool each_element(void *data, uint32_t dtype, uint64_t address, const void *now);
 /* Whether any of these elements, written or not, is worth the call. */
 typedef bool any_element(void *data, uint32_t dtype, const uint8_t *elements, size_t count);
-/* any may be NULL: all are. */
-void twin_elements(struct trials *t, const struct snapshot *s, any_element *any, each_element *call,
-		   void *data);
+/* any may be NULL: all are. Chunks that the device found clean of `look` are passed over. */
+void twin_elements(struct trials *t, const struct snapshot *s, enum look look, any_element *any,
+		   each_element *call, void *data);
 
 #endif

@@ -38,6 +38,8 @@
 	{OPTION_TEXT, "trials", 0, "LIST",                                                         \
 	 "all, none, or of: poison,perturbed,exact-integer,back-to-back,scaled,guard,race,disturbed,derived; default all",       \
 	 &(trials)},                                                                                \
+	{OPTION_FLAG, "store-all", 0, NULL,                                                        \
+	 "outputs on changed inputs are stored too where A and B are equal", &(o).store_all},       \
 	{OPTION_TEXTS, "dtype", 0, "KERNEL.ARG=TYPE",                                              \
 	 "what an argument points to, e.g. matmul.c=bf16; may be repeated", &(dtypes)},            \
 	{OPTION_SECONDS, "timeout", 0, "SECONDS", "limit of one launch; default 60",               \

@@ -402,7 +402,11 @@ const char *trial_status_name(uint32_t v);
 	F(17, BOOL, zeroed, "scaled: floats that are updated in place begin as zero")              \
 	F(18, U64, races, "race: accesses to shared memory that nothing orders")                   \
 	F(19, STR, race, "race: the first of them, for people")                                    \
-	F(20, STR, how, "disturbed: by what; sibling: its options, e.g. num_warps=8 in place of 4")
+	F(20, STR, how,                                                                            \
+	  "disturbed: by what; sibling: its options, e.g. num_warps=8 in place of 4")              \
+	F(21, BOOL, unstored,                                                                      \
+	  "ok, without contents; of B: every byte of the extents was A's; a later record of the "  \
+	  "same trial takes its place")
 
 /* What crossing the sides' compiler stages told of a family: A's PTX through B's ptxas, and so on.
  */

@@ -56,6 +56,8 @@ static const char *const bodies[BODY_COUNT] = {
 	"\trem.u32 %r7, %r6, 10;\n\tsetp.ne.s32 %p3, %r7, 9;\n\t@%p3 bra $L_store;\n"
 	"\tadd.f32 %f2, %f2, %f1;\n"
 	"$L_store:\n" STORE TAIL,
+	[BODY_GREAT] = HEAD "// body great\n\tsetp.gt.f32 %p2, %f1, 0f469C4000;\n"
+			    "\t@%p2 add.f32 %f2, %f2, %f1;\n" STORE TAIL,
 	[BODY_PAST] = HEAD "// body past\n" STORE "\tadd.s32 %r7, %r5, 1;\n"
 			   "\tsetp.ne.s32 %p3, %r7, %r1;\n\t@%p3 bra $L_end;\n"
 			   "\tmov.f32 %f3, 0f00000000;\n\tst.global.f32 [%rd5+4], %f3;\n" TAIL,

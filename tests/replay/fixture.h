@@ -31,6 +31,7 @@ enum body {
 	BODY_RACE,  /* without the barrier */
 	BODY_RARE,  /* y[5] = 3 x[5] in each tenth launch of the loaded module */
 	BODY_EDGE,  /* leaves the last element out where n is a multiple of 128 */
+	BODY_GREAT, /* y = 3 x where x > 20000, which is recorded nowhere */
 	BODY_COUNT
 };
 

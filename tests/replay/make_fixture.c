@@ -13,7 +13,8 @@ int main(int argc, char **argv)
 		[BODY_STRAY] = "stray", [BODY_FAULT] = "fault", [BODY_LOOP] = "loop",
 		[BODY_READS] = "reads", [BODY_INDEX] = "index", [BODY_NOISE] = "noise",
 		[BODY_EDGE] = "edge",   [BODY_RARE] = "rare",   [BODY_TILE] = "tile",
-		[BODY_RACE] = "race",   [BODY_PAST] = "past",   [BODY_OVER] = "over"};
+		[BODY_RACE] = "race",   [BODY_PAST] = "past",   [BODY_OVER] = "over",
+		[BODY_GREAT] = "great"};
 	struct fixture f = {.recorded = BODY_COUNT};
 
 	if (argc < 3) {

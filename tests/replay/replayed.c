@@ -81,12 +81,17 @@ int close_result(void **state)
 
 const struct record_trial *trial(enum side side, enum trial_kind kind, uint32_t index)
 {
+	const struct record_trial *found = NULL;
+
 	for (size_t i = 0; i < result->trials.count; i++) {
 		const struct record_trial *t = &result->trials.items[i];
 
-		if (t->side == side && t->kind == kind && t->index == index)
-			return t;
+		if (t->side == side && t->kind == kind && t->index == index &&
+		    (!found || found->unstored))
+			found = t;
 	}
+	if (found)
+		return found;
 	fail_msg("no trial: side %s, %s %u", side_name(side), trial_kind_name(kind), index);
 	return NULL;
 }

@@ -89,7 +89,7 @@ static struct snapshot look(enum bank bank)
 	assert_int_equal(board_compare(&board, bank, &err), 0);
 	assert_int_equal(driver.cuStreamSynchronize(stream), 0);
 	assert_int_equal(snapshot_init(&s, &contents), 0);
-	assert_int_equal(board_read(&board, bank, NULL, &s, &err), 0);
+	assert_int_equal(board_read(&board, bank, NULL, BANK_BEFORE, &s, &err), 0);
 	return s;
 }
 
@@ -234,6 +234,128 @@ static void fills_runs_of_any_length(void **state)
 	restored();
 }
 
+/* By definition, element by element. */
+static bool is_found(enum look look, enum dtype dtype, const uint8_t *element)
+{
+	double v = float_class(dtype, element) == FLOAT_FINITE ? float_value(dtype, element) : NAN;
+
+	if (look == LOOK_NOT_FINITE)
+		return isnan(v);
+	return !(fabs(v) < 0x1p24 && v == (double)(int64_t)v);
+}
+
+/* Puts elements that are not found into live memory, and one other value into a third of the
+ * chunks. */
+static void write_elements(enum dtype dtype, uint64_t first, const uint8_t *value, uint32_t bytes)
+{
+	_cleanup_free_ uint8_t *data = calloc(1, CHUNK_BYTES);
+
+	for (size_t i = 0; i < CHUNKS; i++) {
+		uint64_t at = i ? first % bytes : first;
+
+		memset(data, 0, CHUNK_BYTES);
+		at += random_word() % ((CHUNK_BYTES - at) / bytes) * bytes;
+		if (i % 3 == 1)
+			memcpy(data + at, value, bytes);
+		assert_int_equal(driver.cuMemcpyHtoD_v2(BASE + i * CHUNK_BYTES, data, CHUNK_BYTES),
+				 0);
+	}
+}
+
+/* Each class of value of each type, anywhere in an extent that begins between multiples of 16. */
+static void looks_as_the_host(void **state)
+{
+	static const double values[] = {0.5,   1,          1.5,    3,      448,
+					65504, 0x1p23 + 1, 0x1p24, 0x1p40, 0x1p-20};
+	struct error err = {0};
+	struct byteset written;
+
+	assert_int_equal(byteset_init(&written, &contents.pieces), 0);
+	assert_int_equal(byteset_add(&written, BASE, MAP_BYTES), 0);
+	for (size_t k = 0; k < 40 * ARRAY_LENGTH(floats); k++) {
+		enum dtype dtype = floats[k / 40];
+		uint32_t bytes = dtype_bytes(dtype);
+		struct record_extent x = {
+			.address = BASE + 3 * bytes, .size = MAP_BYTES - 8 * bytes, .dtype = dtype};
+		struct extents extents = {&x, 1, 1};
+		enum look look = k % 2 ? LOOK_NOT_FINITE : LOOK_NOT_EXACT;
+		uint64_t word = random_word();
+		uint8_t value[8];
+		bool can;
+
+		memcpy(value, &word, 8);
+		if (k % 40 < 20 && dtype == DTYPE_F64)
+			memcpy(value, &values[k % 20 / 2], 8);
+		if (k % 40 < 20 && dtype == DTYPE_F32)
+			memcpy(value, &(float){(float)values[k % 20 / 2]}, 4);
+		if (k % 40 < 8 && bytes == 1) /* negative zero, NaN, greatest */
+			value[0] = (uint8_t[]){0x80, 0x7f, 0x7e, 0x7c}[k % 8 / 2];
+		assert_int_equal(board_take(&board, &contents, &err), 0);
+		write_elements(dtype, 3 * bytes, value, bytes);
+		assert_int_equal(board_plan_look(&board, &extents, &written, &can, &err), 0);
+		assert_true(can);
+		assert_int_equal(board_look(&board, look, &err), 0);
+		assert_int_equal(driver.cuStreamSynchronize(stream), 0);
+		for (size_t i = 0; i < CHUNKS; i++)
+			assert_int_equal(board.finds[i],
+					 i % 3 == 1 && is_found(look, dtype, value));
+	}
+	byteset_free(&written);
+	restored();
+}
+
+/* What a bank has room for is read when it is asked for, or never. */
+static void outputs_stay_on_the_device(void **state)
+{
+	struct error err = {0};
+	struct snapshot a, b, c;
+	uint64_t bytes;
+
+	restored();
+	for (size_t i = 2; i < 7; i++)
+		assert_int_equal(driver.cuMemsetD8_v2(BASE + i * CHUNK_BYTES + 100, (uint8_t)i, 64),
+				 0);
+	assert_int_equal(board_compare(&board, BANK_A, &err), 0);
+	assert_int_equal(driver.cuStreamSynchronize(stream), 0);
+	assert_int_equal(snapshot_init(&a, &contents), 0);
+	bytes = cost.downloaded_bytes;
+	assert_int_equal(board_read(&board, BANK_A, NULL, BANK_SIDE, &a, &err), 0);
+	assert_int_equal(board_keep(&board, BANK_SIDE, &a, &err), 0);
+	b = look(BANK_SIDE);
+	assert_ptr_equal(a.chunks[4], b.chunks[4]);
+	assert_true(cost.downloaded_bytes - bytes < CHUNK_BYTES);
+	snapshot_free(&b);
+
+	/* Another outcome: the first one is still there to be compared with. */
+	assert_int_equal(driver.cuMemsetD8_v2(BASE + 4 * CHUNK_BYTES + 100, 0x44, 1), 0);
+	b = look(BANK_SIDE);
+	assert_int_equal(snapshot_byte(&b, 4, 100), 0x44);
+	bytes = cost.downloaded_bytes;
+	assert_int_equal(snapshot_byte(&a, 4, 100), 4);
+	assert_int_equal(cost.downloaded_bytes - bytes, CHUNK_BYTES);
+	assert_int_equal(board_fetch(&board, &a, &err), 0);
+	assert_int_equal(cost.downloaded_bytes - bytes, 5 * CHUNK_BYTES);
+	assert_int_equal(snapshot_byte(&a, 6, 163), 6);
+	snapshot_free(&b);
+	snapshot_free(&a);
+
+	/* The bank takes another picture: whoever has pages of the old one gets their bytes. */
+	assert_int_equal(board_compare(&board, BANK_A, &err), 0);
+	assert_int_equal(driver.cuStreamSynchronize(stream), 0);
+	assert_int_equal(snapshot_init(&a, &contents), 0);
+	assert_int_equal(board_read(&board, BANK_A, NULL, BANK_SIDE, &a, &err), 0);
+	assert_int_equal(board_keep(&board, BANK_SIDE, &a, &err), 0);
+	assert_int_equal(driver.cuMemsetD8_v2(BASE + 5 * CHUNK_BYTES + 100, 0x55, 1), 0);
+	c = look(BANK_A);
+	assert_int_equal(board_keep(&board, BANK_SIDE, &c, &err), 0);
+	assert_int_equal(snapshot_byte(&a, 5, 100), 5);
+	assert_int_equal(snapshot_byte(&c, 5, 100), 0x55);
+	assert_int_equal(board_fetched(&board, &err), 0);
+	snapshot_free(&a);
+	snapshot_free(&c);
+	restored();
+}
+
 /* One changed byte costs one slice to restore, and one chunk to read. */
 static void only_changes_move(void **state)
 {
@@ -330,6 +452,8 @@ int main(void)
 		cmocka_unit_test(changes_as_the_host),
 		cmocka_unit_test(fills_what_is_set),
 		cmocka_unit_test(fills_runs_of_any_length),
+		cmocka_unit_test(looks_as_the_host),
+		cmocka_unit_test(outputs_stay_on_the_device),
 		cmocka_unit_test(only_changes_move),
 		cmocka_unit_test(contents_are_sent_once),
 		cmocka_unit_test(failed_uploads_are_forgotten),

@@ -124,6 +124,16 @@ with tempfile.TemporaryDirectory(prefix="kernelab-replay-") as folder:
     one, three = report("one"), report("three", "--devices", "all", KERNELAB_SOFTGPU_DEVICES="3")
     if one[1] != three[1] or one[0]["trials"] != three[0]["trials"]:
         problems.append(f"three devices give another result than one: {one[0]} {three[0]}")
+    # What is not stored where nothing differs changes no verdict, nor does what is run again for it.
+    equal, stored = report("equal", side="recorded"), report("stored", "--store-all", side="recorded")
+    if (equal[1] != stored[1].replace(" --store-all", "")
+            or equal[0]["downloaded_bytes"] >= stored[0]["downloaded_bytes"]):
+        problems.append(f"--store-all gives another report, or reads no more: {equal} {stored}")
+    great = at("great.klab")
+    make(great, "great", "no-data")
+    late, stored = report("late", side=great), report("late-stored", "--store-all", side=great)
+    if late[1] != stored[1].replace(" --store-all", "") or '"bucket": 3' not in late[1]:
+        problems.append(f"a late difference is judged otherwise with --store-all: {late[1]}\n{stored[1]}")
     if (one[0]["devices"], three[0]["devices"]) != (1, 3):
         problems.append(f"devices used: {one[0]}, {three[0]}")
     if report("list", "--devices", "2,0", KERNELAB_SOFTGPU_DEVICES="3")[0]["devices"] != 2:

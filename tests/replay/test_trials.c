@@ -42,9 +42,21 @@ static void a_against_a_is_equal(void **state)
 }
 
 /* y = 2 x moves with x by 2^-24 of it, in some direction; the four runs differ, A and B do not. */
+static void replay_storing_all(const struct fixture *a)
+{
+	struct replay_options o;
+
+	fixture_write(a);
+	replay_options_init(&o);
+	o.b = "recorded";
+	o.store_all = true;
+	assert_int_equal(run(&o), 0);
+	open_result();
+}
+
 static void perturbed_inputs_move_the_output(void **state)
 {
-	replay(&(struct fixture){.path = a_path}, NULL);
+	replay_storing_all(&(struct fixture){.path = a_path});
 	check_extent(check_case(FIDELITY_FAITHFUL), 0);
 	for (uint32_t k = 0; k < 4; k++) {
 		const struct record_trial *a = trial(SIDE_A, TRIAL_PERTURBED, k);
@@ -71,7 +83,7 @@ static void perturbed_inputs_move_the_output(void **state)
 /* y = 2 x + y at each point; where B differs there A alone runs on moved inputs too. */
 static void scaled_inputs_scale_the_output(void **state)
 {
-	replay(&(struct fixture){.path = a_path}, NULL);
+	replay_storing_all(&(struct fixture){.path = a_path});
 	assert_true(value(trial(SIDE_A, TRIAL_REPEAT, 0), 999) == 1001.0f);
 	assert_true(value(trial(SIDE_A, TRIAL_SCALED, 0), 999) == 1001.0f / 1024);
 	assert_true(value(trial(SIDE_B, TRIAL_SCALED, 8), 999) == 1001.0f * 64);
@@ -95,6 +107,78 @@ static void scaled_inputs_scale_the_output(void **state)
 		assert_true(moved->step == 0x1p-24 && moved->scale == 0x1p-10);
 		assert_false(same_contents(moved, trial(SIDE_A, TRIAL_SCALED, 0)));
 	}
+}
+
+/* The trials whose outputs may stay on the device, and what is in the result of each. */
+static void each_spared(void (*check)(const struct record_trial *t))
+{
+	for (size_t i = 0; i < result->trials.count; i++) {
+		const struct record_trial *t = &result->trials.items[i];
+
+		if (t->status == TRIAL_STATUS_OK &&
+		    (t->kind == TRIAL_PERTURBED || t->kind == TRIAL_EXACT_INTEGER ||
+		     t->kind == TRIAL_SCALED))
+			check(trial((enum side)t->side, (enum trial_kind)t->kind, t->index));
+		else
+			assert_false(t->unstored);
+	}
+}
+
+static void is_unstored(const struct record_trial *t)
+{
+	assert_true(t->unstored);
+	assert_int_equal(t->contents.count, 0);
+}
+
+static void is_stored(const struct record_trial *t)
+{
+	assert_false(t->unstored);
+	assert_int_equal(t->contents.count, 1);
+}
+
+/* As long as A and B are equal nothing of these trials is read back. */
+static void equal_outputs_are_not_stored(void **state)
+{
+	uint64_t bytes;
+
+	replay(&(struct fixture){.path = a_path}, NULL);
+	each_spared(is_unstored);
+	assert_int_equal(trial(SIDE_B, TRIAL_PERTURBED, 3)->status, TRIAL_STATUS_OK);
+	assert_int_equal(trial(SIDE_B, TRIAL_SCALED, 8)->status, TRIAL_STATUS_OK);
+	assert_int_equal(trial(SIDE_B, TRIAL_EXACT_INTEGER, 0)->status, TRIAL_STATUS_OK);
+	bytes = summary.cost.downloaded_bytes;
+	close_result(NULL);
+	replay_storing_all(&(struct fixture){.path = a_path});
+	each_spared(is_stored);
+	/* 4 perturbed, integers, 2 scaled: a chunk each of A */
+	assert_true(summary.cost.downloaded_bytes - bytes > 6 * CHUNK_BYTES);
+}
+
+/* B differs in one of the last trials: then those before are there too, run again. */
+static void a_late_difference_stores_all(void **state)
+{
+	replay(&(struct fixture){.path = a_path},
+	       &(struct fixture){.path = b_path, .recorded = BODY_GREAT, .no_data = true});
+	each_spared(is_stored);
+	for (uint32_t k = 0; k < 4; k++)
+		assert_true(same_contents(trial(SIDE_A, TRIAL_PERTURBED, k),
+					  trial(SIDE_B, TRIAL_PERTURBED, k)));
+	assert_false(same_contents(trial(SIDE_A, TRIAL_PERTURBED, 0),
+				   trial(SIDE_A, TRIAL_PERTURBED, 1)));
+	assert_true(value(trial(SIDE_A, TRIAL_SCALED, 8), 999) == 1001.0f * 64);
+	assert_true(value(trial(SIDE_B, TRIAL_SCALED, 8), 999) == 1001.0f * 96);
+	assert_true(value(trial(SIDE_B, TRIAL_SCALED, 0), 999) == 1001.0f / 1024);
+	assert_true(trial(SIDE_A, TRIAL_SCALED, 9)->step > 0); /* the noise floor there */
+}
+
+/* B differs from the start: nothing is run twice. */
+static void an_early_difference_spares_nothing(void **state)
+{
+	replay(&(struct fixture){.path = a_path},
+	       &(struct fixture){.path = b_path, .recorded = BODY_OTHER, .no_data = true});
+	each_spared(is_stored);
+	for (size_t i = 0; i < result->trials.count; i++)
+		assert_false(result->trials.items[i].unstored);
 }
 
 static void integers_stay_exact(void **state)
@@ -366,13 +450,23 @@ static void inputs_have_an_identity(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(a_against_a_is_equal),           T(perturbed_inputs_move_the_output),
-		T(scaled_inputs_scale_the_output), T(integers_stay_exact),
-		T(writes_past_the_end_are_seen),   T(reads_past_the_end_are_seen),
-		T(reads_are_told_from_chance),     T(poison_is_told_from_chance),
-		T(races_are_seen_in_the_ptx),      T(disturbed_runs_tell_who_varies),
-		T(boundary_launches_are_derived),  T(derived_launches_stay_specialised),
-		T(in_place_kernels_run_in_a_row),  T(inputs_have_an_identity),
+		T(a_against_a_is_equal),
+		T(perturbed_inputs_move_the_output),
+		T(scaled_inputs_scale_the_output),
+		T(integers_stay_exact),
+		T(writes_past_the_end_are_seen),
+		T(reads_past_the_end_are_seen),
+		T(reads_are_told_from_chance),
+		T(poison_is_told_from_chance),
+		T(races_are_seen_in_the_ptx),
+		T(disturbed_runs_tell_who_varies),
+		T(boundary_launches_are_derived),
+		T(derived_launches_stay_specialised),
+		T(in_place_kernels_run_in_a_row),
+		T(inputs_have_an_identity),
+		T(equal_outputs_are_not_stored),
+		T(a_late_difference_stores_all),
+		T(an_early_difference_spares_nothing),
 	};
 
 	return run_group(tests, ARRAY_LENGTH(tests));
