@@ -240,8 +240,7 @@ static int put_families(struct ledger *r)
 	return 0;
 }
 
-/* Where launches of several devices were recorded: they are replayed on whatever devices there are.
- */
+/* Launches of several devices are replayed on whatever devices there are. */
 static int put_recorded_devices(struct ledger *r, const struct plan *plan)
 {
 	uint64_t seen = 0;
