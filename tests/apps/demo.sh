@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 # Captures the training program under build A and build B of its kernels, replays and compares both.
 #   demo.sh BUILD_DIR OUT_DIR [auto|gpu|soft]
-# A: Triton 3.6.0. B: Triton 3.7.1 with two edited kernels, so that each bucket has a family: a sum in
-# another order (benign) and a dropped tail mask (bug). OUT_DIR must not exist; it gets a/, b/ and
-# verdict.json and verdict.html. Exit status: that of `kernelab diff`, 1 here, because of the bug.
+# A: Triton 3.6.0. B: Triton 3.7.1 with three edited kernels, so that each bucket has a family: a sum in
+# another order (benign), a dropped tail mask (bug), and in one of matmul's three configs a dropped last
+# step of K (bug). OUT_DIR must not exist; it gets a/, b/ and verdict.json and verdict.html. Exit status:
+# that of `kernelab diff`, 1 here, because of the bugs.
 set -eu
 if [ $# -lt 2 ] || [ $# -gt 3 ]; then
 	echo "usage: demo.sh BUILD_DIR OUT_DIR [auto|gpu|soft]" >&2
@@ -19,6 +20,10 @@ if [ -e "$out" ]; then
 	exit 2
 fi
 mkdir -p "$out"
+# Of an edit of all three configs one: a manifest says which images there are.
+matmul=$out/edit
+cp -r "$edits/bug-matmul-last-k-tile" "$matmul"
+grep 'blocks=16,32,32$' "$edits/bug-matmul-last-k-tile/manifest" >"$matmul/manifest"
 
 # capture NAME "OPTIONS" CACHES TRAIN-OPTION…: metadata is looked for in the folders CACHES.
 capture() {
@@ -32,9 +37,9 @@ capture() {
 echo "== training under A" >&2
 capture a "" "$data/a" --kernels "$data/a"
 echo "== training under B (kernels only)" >&2
-capture b "--no-data" "$data/b:$edits/benign-column-sum-tree:$edits/bug-softmax-tail-mask" \
+capture b "--no-data" "$data/b:$edits/benign-column-sum-tree:$edits/bug-softmax-tail-mask:$matmul" \
 	--kernels "$data/b" --replace "$edits/benign-column-sum-tree" \
-	--replace "$edits/bug-softmax-tail-mask"
+	--replace "$edits/bug-softmax-tail-mask" --replace "$matmul"
 echo "== the kernels of A" >&2
 "$build/tools/kernelab" ls "$out/a"
 echo "== A against B" >&2

@@ -108,10 +108,14 @@ def demo(folder):
     buckets = {name: f["bucket"] for name, f in families.items()}
     print(sorted(buckets.items(), key=lambda item: (-item[1], item[0])))
     tool.expect(buckets.get("softmax_xent") == 3, "the dropped tail mask is not in bucket 3")
+    tool.expect(buckets.get("matmul") == 3, "the dropped step of K in one config is not in bucket 3")
+    scope = families["matmul"]["scope"]
+    tool.expect(scope and scope["kind"] == "exact" and scope["clauses"][0]["with"] == "num_warps=2",
+                f"the scope of a fault in one of three configs: {scope}")
     tool.expect(buckets.get("column_sum") == 2, "the reordered sum is not in bucket 2")
     for name in ("bias_gelu", "xent_bwd", "gelu_bwd", "adam", "cast_bf16"):
         tool.expect(buckets.get(name) == 1, f"{name}: same PTX and machine code, not in bucket 1")
-    tool.expect(report["counts"]["suspicious"] == 1 and not report["counts"]["unproven"],
+    tool.expect(report["counts"]["suspicious"] == 2 and not report["counts"]["unproven"],
                 f"the demo's counts: {report['counts']}")
     tool.expect(not report["open_questions"], f"open questions: {report['open_questions']}")
     check_repro(folder, families)

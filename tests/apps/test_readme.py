@@ -12,7 +12,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 README = os.path.join(ROOT, "README.md")
 BEGIN, END = "<!-- demo: begin -->\n", "<!-- demo: end -->"
-SHOWN = ("adam", "matmul", "xent_bwd")  # of the rows of equal kernels
+SHOWN = ("adam", "transpose", "xent_bwd")  # of the rows of equal kernels
 
 
 def demo(build):
