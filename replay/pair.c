@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/base.h"
+#include "replay/grid.h"
 #include "replay/partner.h"
 #include "replay/stand_in.h"
 
@@ -38,7 +39,7 @@ static int add_launches(struct pair *p, const struct suite_config *config)
 			if (rc)
 				return rc;
 			p->launches[p->launch_count++] =
-				(struct pair_launch){m->bundle, m->launches[j]};
+				(struct pair_launch){.bundle = m->bundle, .launch = m->launches[j]};
 		}
 	}
 	return 0;
@@ -77,21 +78,86 @@ static const char *options_of(const struct suite_config *c)
 	return c->options && *c->options ? c->options : "without options";
 }
 
+/*
+ * Other block shapes than those of `on` have other grids: they are worked out for each launch.
+ * *how: the first of them; NULL with *why: there is none. 0 or -ENOMEM.
+ */
+static int infer_grids(struct pair *p, const struct suite_member *target,
+		       const struct suite_family *own, char **how, char **why)
+{
+	struct grid_question q = {.families = {p->family, own}, .base = p->base, .target = target};
+
+	*how = *why = NULL;
+	for (size_t i = 0; i < p->launch_count; i++) {
+		struct error err;
+		char *text;
+		int rc;
+
+		q.launch = p->launches[i].launch;
+		rc = grid_infer(p->launches[i].grid, &text, &q, &err);
+		if (rc == -ENOMEM)
+			return rc;
+		if (rc)
+			memset(p->launches[i].grid, 0, sizeof(p->launches[i].grid));
+		if (rc && !*why)
+			*why = strdup(err.message);
+		if (!rc && !*how)
+			*how = steal_pointer(text);
+		free(text);
+	}
+	return *how || *why ? 0 : -ENOMEM;
+}
+
+/* No grid: not on these launches. */
+static int give_up_grids(struct pair *p, const char *what, const char *why)
+{
+	p->reason = text_format("%s: grid unknown: %s", what, why);
+	free(steal_pointer(p->launches));
+	p->launch_count = 0;
+	p->on = NULL;
+	return p->reason ? 0 : -ENOMEM;
+}
+
+/* A config that was never launched, with block shapes of its own: on the most launched one's. */
+static int use_inferred_launches(struct pair *p)
+{
+	static const char lacks[] = "loaded, but never launched in the recording, and no launched "
+				    "config has its block shapes";
+	const struct suite_member *own = p->base, *m = stand_in_find(p->family, NULL, &p->on);
+	_cleanup_free_ char *how = NULL, *why = NULL;
+	int rc;
+
+	if (!m)
+		return give_up_grids(p, lacks, "the family was not launched");
+	p->base = m;
+	rc = add_launches(p, p->on);
+	if (!rc)
+		rc = infer_grids(p, own, NULL, &how, &why);
+	if (rc)
+		return rc;
+	if (!how) {
+		p->base = own;
+		return give_up_grids(p, lacks, why);
+	}
+	p->stand_in = text_format("loaded, but never launched in the recording: on launches of "
+				  "config %.200s; grid %s",
+				  options_of(p->on), how);
+	return p->stand_in ? 0 : -ENOMEM;
+}
+
 /* Of a config that was never launched: launches with its grid. */
 static int use_other_launches(struct pair *p)
 {
 	const struct suite_member *m = NULL;
 
-	if (!p->base->seen && p->config->options)
-		m = stand_in_find(p->family, p->config->options, &p->on);
-	if (!m) {
-		p->reason =
-			strdup(p->base->seen ? "no launch of it was recorded"
-					     : "loaded, but never launched in the recording, and "
-					       "no launched config has its block shapes: grid "
-					       "unknown");
+	if (p->base->seen) {
+		p->reason = strdup("no launch of it was recorded");
 		return p->reason ? 0 : -ENOMEM;
 	}
+	if (p->config->options)
+		m = stand_in_find(p->family, p->config->options, &p->on);
+	if (!m)
+		return use_inferred_launches(p);
 	p->base = m;
 	p->stand_in = text_format("loaded, but never launched in the recording: on launches of "
 				  "config %.200s, which has the same block shapes",
@@ -131,13 +197,54 @@ static bool is_used(const struct pairs *p, const struct suite_member *m)
 	return false;
 }
 
+/* The grid of what only B has, on launches of a config with other block shapes. */
+static int use_inferred_grids(struct pair *p, const struct suite_family *own, bool needed)
+{
+	_cleanup_free_ char *how = NULL, *why = NULL, *before = p->stand_in;
+	int rc = infer_grids(p, p->b, own, &how, &why);
+
+	if (rc || (!how && !needed)) {
+		before = NULL;
+		return rc;
+	}
+	p->stand_in = how ? text_format("%s; grid %s", before, how) : NULL;
+	if (!how)
+		return give_up_grids(p, "only B has it, with block shapes of its own", why);
+	return p->stand_in ? 0 : -ENOMEM;
+}
+
+/* Config p->on of A, by its member m: its launches, and A's kernel for them. */
+static int use_launches(struct pair *p, const struct suite_family *f, const struct suite_member *m,
+			const struct suite *a, const struct suite *base, bool inferred)
+{
+	const struct suite_family *own = p->family;
+	struct pair recorded = {.family = f, .config = p->on, .base = m};
+	struct partner in_a;
+	int rc = side_member(a, base, "A", NULL, &recorded, &in_a);
+
+	p->reason = recorded.reason;
+	p->family = f;
+	p->base = m;
+	p->a = in_a.member;
+	p->stand_in =
+		text_format("only B has it: compared with config %.200s of A, the most "
+			    "launched one%s, on its launches",
+			    options_of(p->on),
+			    p->b->launch_count || inferred ? "" : " with the same block shapes");
+	if (!rc)
+		rc = p->stand_in ? add_launches(p, p->on) : -ENOMEM;
+	if (!rc && !p->reason && p->b->note &&
+	    !stand_in_same_shapes(p->config->options, p->on->options))
+		rc = use_inferred_grids(p, own, inferred);
+	return rc;
+}
+
 /* Launches to run a config on that only B has, and A's kernel for them. */
 static int use_winner(struct pair *p, const struct suite *base, const struct suite *a)
 {
 	const struct suite_family *f = suite_family(base, p->family->key);
 	const struct suite_member *m = NULL;
-	struct partner in_a;
-	int rc;
+	bool inferred;
 
 	if (f && suite_config(f, p->config->key)) {
 		p->reason = strdup("another specialisation of a config that A has too, which none "
@@ -147,26 +254,16 @@ static int use_winner(struct pair *p, const struct suite *base, const struct sui
 	/* a SPLIT_K leaves no block shape: without a launch the constexprs must be known */
 	if (f && (p->b->launch_count || p->b->note))
 		m = stand_in_find(f, p->b->launch_count ? NULL : p->config->options, &p->on);
+	inferred = !m && f && p->b->note;
+	if (inferred)
+		m = stand_in_find(f, NULL, &p->on);
 	if (!m) {
 		p->reason = strdup(!f ? "only B has it: nothing recorded to run it on"
 				      : "only B has it, without a launch or its constexprs, or no "
 					"recorded config has its block shapes: grid unknown");
 		return p->reason ? 0 : -ENOMEM;
 	}
-	struct pair recorded = {.family = f, .config = p->on, .base = m};
-
-	rc = side_member(a, base, "A", NULL, &recorded, &in_a);
-	p->reason = recorded.reason;
-	p->family = f;
-	p->base = m;
-	p->a = in_a.member;
-	p->stand_in = text_format("only B has it: compared with config %.200s of A, the most "
-				  "launched one%s, on its launches",
-				  options_of(p->on),
-				  p->b->launch_count ? "" : " with the same block shapes");
-	if (!rc)
-		rc = p->stand_in ? add_launches(p, p->on) : -ENOMEM;
-	return rc;
+	return use_launches(p, f, m, a, base, inferred);
 }
 
 static int add_b_only(struct pairs *out, const struct suite *base, const struct suite *a,

@@ -15,6 +15,7 @@
 struct pair_launch {
 	size_t bundle;
 	const struct record_launch *launch;
+	uint32_t grid[3]; /* of a config with other block shapes on it; 0: not known, or the same */
 };
 
 /*
@@ -61,7 +62,8 @@ struct pairs {
  * Otherwise there is none, or it is ambiguous; the reason says so. A config that was loaded and
  * never launched runs on the launches of the most launched config with the same block shapes; one
  * that only B has on those of the most launched config at all, if B launched it (its grid is known
- * then), else on those of one with the same block shapes. A partner of another source that was
+ * then), else on those of one with the same block shapes. Where none has them, the grid may follow
+ * from the recorded launches (grid.h). A partner of another source that was
  * never launched has no known geometry: not tested, with that reason. 0 or -ENOMEM.
  */
 int pairs_build(struct pairs *out, const struct suite *base, const struct suite *a,

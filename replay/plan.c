@@ -248,8 +248,9 @@ static char *missing(const struct bundle *b, const struct record_launch *l)
 	return NULL;
 }
 
-/* The grid of a config on another one's launch. */
-static int other_grid(uint32_t grid[3], const struct record_launch *launch, const struct pair *pair,
+/* The grid of a config on another one's launch; `inferred` is that of pair_launch. */
+static int other_grid(uint32_t grid[3], const uint32_t inferred[3],
+		      const struct record_launch *launch, const struct pair *pair,
 		      const struct suite_member *m, struct error *err)
 {
 	if (!stand_in_valid(launch, pair->base, m))
@@ -258,19 +259,24 @@ static int other_grid(uint32_t grid[3], const struct record_launch *launch, cons
 	if (stand_in_grid(grid, launch, pair->base, m) ||
 	    stand_in_same_shapes(pair->config->options, pair->on->options))
 		return 0;
+	if (inferred[0]) {
+		memcpy(grid, inferred, 3 * sizeof(*grid));
+		return 0;
+	}
 	return error_set(err, EINVAL, ERROR_NO_OFFSET,
 			 "grid unknown: it was not launched with these sizes");
 }
 
 static int bind_side(struct replay_case *c, struct bound *out, const struct pair *pair,
-		     const struct source *s, const struct suite_member *m, const char *side)
+		     const struct pair_launch *l, const struct source *s,
+		     const struct suite_member *m, const char *side)
 {
 	struct record_launch launch = *c->launch; /* a bound launch keeps nothing of it */
 	struct error err;
 	int rc = 0;
 
 	if (pair->on && m != pair->base && (side[0] == 'B' || pair->pairing != PAIRING_B_ONLY))
-		rc = other_grid(launch.grid, c->launch, pair, m, &err);
+		rc = other_grid(launch.grid, l->grid, c->launch, pair, m, &err);
 	if (!rc)
 		rc = bound_make(out, c->bundle, &launch, pair->base, m, source_bundle(s, m), &err);
 	if (rc == -ENOMEM)
@@ -373,11 +379,11 @@ static int add_case(struct plan *p, const struct replay_options *o, size_t index
 						p->precisions[2 * index + 1]}};
 	c->serial = serial_length(p, pair, launch);
 	c->reason = missing(c->bundle, launch);
-	rc = bind_side(c, &c->base, pair, p->base, pair->base, "recorded kernel");
+	rc = bind_side(c, &c->base, pair, l, p->base, pair->base, "recorded kernel");
 	if (!rc)
-		rc = bind_side(c, &c->a, pair, p->a, pair->a, "A");
+		rc = bind_side(c, &c->a, pair, l, p->a, pair->a, "A");
 	if (!rc)
-		rc = bind_side(c, &c->b, pair, p->b, pair->b, "B");
+		rc = bind_side(c, &c->b, pair, l, p->b, pair->b, "B");
 	if (!rc)
 		rc = bind_siblings(c, p, pair);
 	if (!rc)
