@@ -52,10 +52,11 @@ def capture(name, *extra):
                           capture_output=True, text=True).stdout
     facts = dict(re.findall(r"^fact capture\.(\w+) (\d+)", dump, re.M))
     hash_rate = f"{int(facts['hashed_bytes']) / max(1, int(facts['hash_us'])) * 1e-3:.0f} GB/s" if "hash_us" in facts else "?"
+    extents = f"{int(facts['measure_us']) / (3e3 * options.launches):.2f} ms" if "measure_us" in facts else "?"
     shutil.rmtree(folder)
     if "without contents" in result[3] or f"{3 * options.launches} launches recorded" not in result[3]:
         print(f"{name}: not all was recorded: {result[3]}", flush=True)
-    return result, size, hash_rate
+    return result, size, hash_rate, extents
 
 
 os.makedirs(options.folder, exist_ok=True)
@@ -64,12 +65,12 @@ disk = run(record, "disk", os.path.join(options.folder, "disk"), str(total))[0][
 plain, resident, seconds, _ = run(record, "launches", str(total), str(options.launches), "3")
 print(f"pinned copies from the device {d2h:.2f} GB/s; one thread writing the same amount {disk:.2f} GB/s; without a capture: "
       f"{plain[1]:.0f} GB/s read, {seconds:.1f} s in all\n", flush=True)
-print("| capture of {:.1f} GB in {} launches | first | again | third | hash on the device | bundle / contents | host memory | whole process |"
+print("| capture of {:.1f} GB in {} launches | first | again | third | hash on the device | extents, a launch | bundle / contents | host memory | whole process |"
       .format(total / 1e9, options.launches))
-print("|---|---|---|---|---|---|---|---|")
+print("|---|---|---|---|---|---|---|---|---|")
 for name in options.variants.split(","):
     extra = [word if word in ("off", "none", "lz4") else "--" + word for word in name.split()]
-    (rates, with_capture, seconds, _), size, hash_rate = capture(name, *extra)
+    (rates, with_capture, seconds, _), size, hash_rate, extents = capture(name, *extra)
     print(f"| {name} | {rates[0]:.2f} GB/s, {100 * rates[0] / min(d2h, disk):.0f} % of the lower rate | "
-          f"{rates[1]:.1f} GB/s | {rates[2]:.1f} GB/s | {hash_rate} | {size / total:.3f} | {(with_capture - resident) / 2**20:+.0f} MiB "
+          f"{rates[1]:.1f} GB/s | {rates[2]:.1f} GB/s | {hash_rate} | {extents} | {size / total:.3f} | {(with_capture - resident) / 2**20:+.0f} MiB "
           f"| {seconds:.1f} s |", flush=True)
