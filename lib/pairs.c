@@ -39,11 +39,12 @@ int pairs_add(struct u64s *pairs, uint64_t offset, uint64_t bytes)
 	return 0;
 }
 
-bool pairs_touch(const struct u64s *pairs, uint64_t offset, uint64_t bytes)
+/* The first pair that ends behind the offset: its number, or how many there are. */
+static size_t first_behind(const struct u64s *pairs, uint64_t offset)
 {
 	size_t low = 0, high = pairs->count / 2;
 
-	while (low < high) { /* the first pair that ends behind the offset */
+	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
 		if (pairs->items[2 * middle] + pairs->items[2 * middle + 1] <= offset)
@@ -51,7 +52,27 @@ bool pairs_touch(const struct u64s *pairs, uint64_t offset, uint64_t bytes)
 		else
 			high = middle;
 	}
-	return low < pairs->count / 2 && pairs->items[2 * low] < offset + bytes;
+	return low;
+}
+
+bool pairs_touch(const struct u64s *pairs, uint64_t offset, uint64_t bytes)
+{
+	size_t i = first_behind(pairs, offset);
+
+	return i < pairs->count / 2 && pairs->items[2 * i] < offset + bytes;
+}
+
+bool pairs_next(const struct u64s *pairs, uint64_t offset, uint64_t *first, uint64_t *bytes)
+{
+	size_t i = first_behind(pairs, offset);
+	uint64_t start;
+
+	if (i >= pairs->count / 2)
+		return false;
+	start = pairs->items[2 * i];
+	*first = start > offset ? start : offset;
+	*bytes = start + pairs->items[2 * i + 1] - *first;
+	return true;
 }
 
 uint64_t pairs_bytes(const struct u64s *pairs)

@@ -16,6 +16,11 @@ int pairs_add(struct u64s *pairs, uint64_t offset, uint64_t bytes);
 /* True if one of the pairs has a byte of [offset, offset + bytes). */
 bool pairs_touch(const struct u64s *pairs, uint64_t offset, uint64_t bytes);
 
+/*
+ * What they have from `offset` on, to where that pair ends: *first and *bytes. False: nothing.
+ */
+bool pairs_next(const struct u64s *pairs, uint64_t offset, uint64_t *first, uint64_t *bytes);
+
 /* Sum of the pairs' bytes. */
 uint64_t pairs_bytes(const struct u64s *pairs);
 

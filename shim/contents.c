@@ -40,31 +40,59 @@ bool stream_wait(CUstream stream, double seconds, CUresult *result)
 
 /* ---- what is chosen ---- */
 
-static bool chosen(const struct contents_choice *c, const struct record_region *region,
-		   uint64_t index)
+/* Chunks of a region. */
+struct chunk_run {
+	uint64_t first, end;
+};
+
+static uint64_t chunk_of(const struct record_region *region, uint64_t offset)
 {
-	uint64_t address;
-	uint32_t bytes;
+	return (region->base + offset) / CHUNK_BYTES - region->base / CHUNK_BYTES;
+}
+
+/* Those of the first pair that reaches to chunk `from` or beyond; first == end: there is none. */
+static struct chunk_run run_of_pairs(const struct u64s *pairs, const struct record_region *region,
+				     uint64_t from, uint64_t count)
+{
+	struct chunk_run run = {count, count};
+	uint64_t address, offset, bytes;
+	uint32_t unused;
+
+	if (!pairs || !pairs->count || from >= count)
+		return run;
+	chunk_range(region->base, region->size, from, &address, &unused);
+	if (!pairs_next(pairs, address - region->base, &offset, &bytes))
+		return run;
+	run.first = chunk_of(region, offset);
+	run.end = chunk_of(region, offset + bytes - 1) + 1;
+	return run;
+}
+
+/* The next chosen chunks from `from` on, in a row; first == count: no more. */
+static struct chunk_run next_run(const struct contents_choice *c,
+				 const struct record_region *region, uint64_t from, uint64_t count)
+{
+	struct chunk_run reads, writes;
 
 	if (!c->reads && !c->writes)
-		return true;
-	chunk_range(region->base, region->size, index, &address, &bytes);
-	return (c->reads && pairs_touch(c->reads, address - region->base, bytes)) ||
-	       (c->writes && pairs_touch(c->writes, address - region->base, bytes));
+		return (struct chunk_run){from, count};
+	reads = run_of_pairs(c->reads, region, from, count);
+	writes = run_of_pairs(c->writes, region, from, count);
+	return writes.first < reads.first ? writes : reads;
 }
 
 uint64_t contents_bytes(const struct record_region *region, const struct contents_choice *which)
 {
-	uint64_t count = chunk_count(region->base, region->size), sum = 0, address;
-	uint32_t bytes;
+	uint64_t count = chunk_count(region->base, region->size), sum = 0;
+	struct chunk_run run = {0, 0};
 
-	if (!which->reads && !which->writes)
-		return region->size;
-	for (uint64_t i = 0; i < count; i++) {
-		if (!chosen(which, region, i))
-			continue;
-		chunk_range(region->base, region->size, i, &address, &bytes);
-		sum += bytes;
+	while ((run = next_run(which, region, run.end, count)).first < count) {
+		uint64_t first, last;
+		uint32_t bytes;
+
+		chunk_range(region->base, region->size, run.first, &first, &bytes);
+		chunk_range(region->base, region->size, run.end - 1, &last, &bytes);
+		sum += last + bytes - first;
 	}
 	return sum;
 }
@@ -168,6 +196,19 @@ static int look_up_init(struct look_up *l, uint64_t room)
 	return l->pieces && l->queries ? 0 : -ENOMEM;
 }
 
+static void list_piece(struct look_up *l, const struct record_region *region, uint64_t index,
+		       struct hash128 *key)
+{
+	uint64_t address;
+	uint32_t bytes;
+
+	chunk_range(region->base, region->size, index, &address, &bytes);
+	if (!gpu_hash_can(address, bytes))
+		return;
+	l->pieces[l->count] = (struct gpu_hash_piece){address, bytes};
+	l->queries[l->count++] = (struct known_query){bytes, key};
+}
+
 /*
  * Only what the launch itself is known to touch: that it may be read by the device is certain then,
  * where a kernel that reads another allocation (one that only a word among the parameters looks
@@ -178,21 +219,15 @@ static void list_pieces(struct look_up *l, const struct contents *c,
 			const struct record_region *region, uint32_t number,
 			const struct contents_choice *which)
 {
+	uint64_t count = c->items[number].count;
+	struct chunk_run run = {0, 0};
+
 	if (!c->regions->measured || region->memory == MEMORY_HOST ||
 	    region->memory == MEMORY_GLOBAL)
 		return;
-	for (uint64_t i = 0; i < c->items[number].count; i++) {
-		uint64_t address;
-		uint32_t bytes;
-
-		if (!chosen(which, region, i))
-			continue;
-		chunk_range(region->base, region->size, i, &address, &bytes);
-		if (!gpu_hash_can(address, bytes))
-			continue;
-		l->pieces[l->count] = (struct gpu_hash_piece){address, bytes};
-		l->queries[l->count++] = (struct known_query){bytes, &c->items[number].keys[i]};
-	}
+	while ((run = next_run(which, region, run.end, count)).first < count)
+		for (uint64_t i = run.first; i < run.end; i++)
+			list_piece(l, region, i, &c->items[number].keys[i]);
 }
 
 static void use_hashes(size_t first, const struct nh *hashes, size_t count, void *context)
@@ -344,17 +379,16 @@ static char *no_room(const struct contents *c)
 			   c->room_s, (unsigned long long)ring_bytes());
 }
 
-/* Chosen, and not in the bundle as far as is known. */
-static bool wanted(const struct contents *c, const struct record_region *region, uint32_t number,
-		   const struct contents_choice *which, uint64_t index)
+/* Not in the bundle as far as is known. */
+static bool wanted(const struct contents *c, uint32_t number, uint64_t index)
 {
-	return chosen(which, region, index) &&
-	       (hash_is_zero(c->items[number].keys[index]) || verifying());
+	return hash_is_zero(c->items[number].keys[index]) || verifying();
 }
 
-/* One piece: as many chosen chunks in a row, from *index on, as the slot has room for. */
+/* One piece: as many wanted chunks in a row, from *index to before end, as the slot has room for.
+ */
 static bool fetch_piece(struct contents *c, const struct record_region *region, uint32_t number,
-			const struct contents_choice *which, uint64_t *index)
+			uint64_t *index, uint64_t end)
 {
 	struct contents_region *g = &c->items[number];
 	struct slot_piece piece = {.region = number, .first = *index};
@@ -368,7 +402,7 @@ static bool fetch_piece(struct contents *c, const struct record_region *region, 
 		g->note = no_room(c);
 		return false;
 	}
-	while (*index < g->count && wanted(c, region, number, which, *index)) {
+	while (*index < end && wanted(c, number, *index)) {
 		chunk_range(region->base, region->size, *index, &address, &bytes);
 		if (c->slot->used + (uint64_t)sum + bytes > ring_slot_bytes())
 			break;
@@ -393,14 +427,16 @@ static bool fetch_piece(struct contents *c, const struct record_region *region, 
 bool contents_fetch(struct contents *c, uint32_t number, const struct contents_choice *which)
 {
 	const struct record_region *region = &c->regions->items[number];
-	uint64_t index = 0;
+	uint64_t count = c->items[number].count, index;
+	struct chunk_run run = {0, 0};
 
-	while (index < c->items[number].count) {
-		if (!wanted(c, region, number, which, index))
-			index++;
-		else if (!fetch_piece(c, region, number, which, &index))
-			return false;
-	}
+	while ((run = next_run(which, region, run.end, count)).first < count)
+		for (index = run.first; index < run.end;) {
+			if (!wanted(c, number, index))
+				index++;
+			else if (!fetch_piece(c, region, number, &index, run.end))
+				return false;
+		}
 	c->items[number].fetched = true;
 	return true;
 }

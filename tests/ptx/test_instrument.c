@@ -184,6 +184,7 @@ static void ranges(void **state)
 	uint8_t *bits = table + head;
 	struct ptx_bitmaps bitmaps = {bits, NULL};
 	struct u64s reads, writes;
+	uint64_t first, length;
 	bool merged = false;
 
 	assert_int_equal(ptx_table_bytes(&span, 1, 1000, &head), 0);
@@ -204,6 +205,15 @@ static void ranges(void **state)
 	assert_false(pairs_touch(&reads, 24, 80));
 	assert_true(pairs_touch(&reads, 24, 81));
 	assert_false(pairs_touch(&reads, 16 * 4096, 9));
+	assert_true(pairs_next(&reads, 5, &first, &length));
+	assert_int_equal(first, 5);
+	assert_int_equal(length, 19);
+	assert_true(pairs_next(&reads, 24, &first, &length));
+	assert_int_equal(first, 7 * 16 - 8);
+	assert_int_equal(length, 32);
+	assert_true(pairs_next(&reads, 4096 * 16 - 1, &first, &length));
+	assert_int_equal(length, 1);
+	assert_false(pairs_next(&reads, 4096 * 16, &first, &length));
 	assert_int_equal(pairs_add(&reads, 24, 80), 0);
 	assert_int_equal(reads.count, 4);
 	assert_int_equal(pairs_bytes(&reads), 136 + 8);
