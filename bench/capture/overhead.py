@@ -4,7 +4,7 @@
 usage: overhead.py BUILD_DIR [--driver FOLDER] [--batches N] [--cold BYTES] [--train N] [--steps N]
     --driver FOLDER  where libcuda.so.1 is, if it is not the machine's: BUILD_DIR/softgpu, or
                      BUILD_DIR/tests/shim, whose launches take no time
-    --batches N      pairs of batches of launches (default 401)
+    --batches N      pairs of batches of launches (default 401; 0: launches are left out)
     --cold BYTES     go through so much memory, and 64 KiB of code, before each launch
     --train N        alternating runs with and without of training steps (default 0: none): needs a
                      GPU and PyTorch; about 60 s, and 20 s a run
@@ -80,7 +80,8 @@ parser.add_argument("--steps", type=int, default=200)
 parser.add_argument("--option", action="append", default=[])
 options = parser.parse_args()
 kernelab = os.path.join(os.path.abspath(options.build), "tools/kernelab")
-launches(kernelab, os.path.abspath(options.build), options.driver,
-         ["--batches", str(options.batches), *(["--cold", options.cold] if options.cold else [])])
+if options.batches:
+    launches(kernelab, os.path.abspath(options.build), options.driver,
+             ["--batches", str(options.batches), *(["--cold", options.cold] if options.cold else [])])
 if options.train:
     steps(kernelab, options.train, options.steps, options.option)
