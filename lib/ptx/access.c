@@ -73,8 +73,9 @@ static bool read_address(struct piece operand, struct piece *base, struct piece 
 struct note {
 	struct piece base, offset;
 	const struct statement *s;
-	char bytes[80];      /* a number or a 32-bit register */
-	unsigned bits;       /* NOTE_* */
+	char bytes[80]; /* a number or a 32-bit register */
+	unsigned bits;  /* NOTE_*, but for NOTE_STOPS: */
+	bool stops;
 	bool generic;        /* only where the address turns out to be global */
 	struct piece unless; /* cp.async: a predicate that makes it read nothing */
 };
@@ -104,7 +105,7 @@ static void write_note(FILE *out, const struct note *n)
 		"{\n.param .b64 klab_p0;\n.param .b32 klab_p1;\n.param .b32 klab_p2;\n"
 		"st.param.b64 [klab_p0], klab_a;\nst.param.b32 [klab_p1], klab_n;\n"
 		"st.param.b32 [klab_p2], %u;\ncall klab_note, (klab_p0, klab_p1, klab_p2);\n}\n",
-		n->bits);
+		n->bits | (n->stops ? NOTE_STOPS : 0));
 }
 
 /* The statement itself where the address is not global: closes the block. */
@@ -365,7 +366,7 @@ static int write_call(FILE *out, const struct statement *s, char **reason)
 
 int access_write(FILE *out, struct access_scope *scope, const struct statement *s, char **reason)
 {
-	struct note n = {.s = s, .generic = !opcode_has(s, "global")};
+	struct note n = {.s = s, .stops = scope->careful, .generic = !opcode_has(s, "global")};
 
 	if (opcode_is(s, "call"))
 		return write_call(out, s, reason);

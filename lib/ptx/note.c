@@ -3,7 +3,8 @@
 #include "lib/ptx/note.h"
 
 /* Offsets are those of struct ptx_table and ptx_table_region. A bit that is set already costs no
- * atomic: most accesses of a loop meet such ones. */
+ * atomic: most accesses of a loop meet such ones. Whether another thread stopped is looked at only
+ * where that may be: all threads read that one word, past their caches. */
 const char *const ptx_note_text =
 	".visible .global .align 8 .b64 klab_extents;\n"
 	".func klab_note(.param .b64 klab_note_a, .param .b32 klab_note_n, .param .b32 "
@@ -18,9 +19,13 @@ const char *const ptx_note_text =
 	"	ld.param.b64 %rd1, [klab_note_a];\n"
 	"	ld.param.b32 %r2, [klab_note_w];\n"
 	"	ld.global.b64 %rd2, [klab_extents];\n"
+	"	and.b32 %r3, %r2, 8;\n"
+	"	setp.eq.u32 %p1, %r3, 0;\n"
+	"	@%p1 bra klab_note_go;\n"
 	"	ld.volatile.global.b32 %r3, [%rd2+8];\n"
 	"	setp.ne.u32 %p1, %r3, 0;\n"
 	"	@%p1 bra klab_note_stop;\n"
+	"klab_note_go:\n"
 	"	ld.global.b32 %r4, [%rd2];\n"
 	"	add.s64 %rd3, %rd2, 32;\n"
 	"klab_note_next:\n"

@@ -7,6 +7,7 @@
 #define NOTE_READ    1u
 #define NOTE_WRITE   2u
 #define NOTE_CAREFUL 4u /* stop at a read of what was written */
+#define NOTE_STOPS   8u /* in a kernel with such reads: stop where another thread did */
 
 /* Declares PTX_TABLE_SYMBOL and klab_note(address, bytes, bits). Static storage. */
 extern const char *const ptx_note_text;
