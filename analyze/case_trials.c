@@ -57,6 +57,18 @@ static bool is_again(const struct record_trial *t)
 }
 
 /*
+ * A grid that has no room while it is disturbed, or needs more of it than there is to get on, shows
+ * nothing; nor does A where it runs on a pattern.
+ */
+static bool failure_counts(const struct record_trial *t)
+{
+	if (t->kind == TRIAL_DISTURBED)
+		return t->side == SIDE_B &&
+		       (t->status == TRIAL_STATUS_FAULT || t->status == TRIAL_STATUS_CRASH);
+	return t->kind == TRIAL_REPEAT || t->side == SIDE_B;
+}
+
+/*
  * All trials but repeats count only as pairs: where A's is void (the memory is read too, A fails on
  * changed inputs) nothing that B does there is held against it.
  */
@@ -122,8 +134,7 @@ int trials_sort(const struct result_case *c, struct trials *t)
 			t->repeats[x->side][t->repeat_count[x->side]++] = x;
 		else if (x->status == TRIAL_STATUS_OK)
 			t->again[x->side][t->again_count[x->side]++] = x;
-		else if (trial_failed(x) && !t->failed[x->side] &&
-			 (x->kind == TRIAL_REPEAT || x->side == SIDE_B))
+		else if (trial_failed(x) && !t->failed[x->side] && failure_counts(x))
 			t->failed[x->side] = x;
 	}
 	sort_pairs(c, t);

@@ -78,10 +78,15 @@ int trials_disturbed(struct trials *t, struct error *err)
 				varying = w;
 		}
 	}
+	if (!t->r->lost && t->r->neighbour.driver)
+		neighbour_rest(&t->r->neighbour);
 	if (rc || t->r->lost || !varying.stride || varies[SIDE_A])
 		return rc;
 	/* further indices behind those above */
 	varying.note.index =
 		varying.note.index % DISTURB_WAYS + (DISTURBED_ROUNDS - 1) * DISTURB_WAYS;
-	return dispute_vary_a(t, &varying, err);
+	rc = dispute_vary_a(t, &varying, err);
+	if (!t->r->lost && t->r->neighbour.driver)
+		neighbour_rest(&t->r->neighbour);
+	return rc;
 }

@@ -159,12 +159,13 @@ int trials_further(struct trials *t, struct error *err)
 		rc = run_exact(t, &inputs, err);
 	if (!rc && !t->r->lost && wanted & TRIALS_SCALED)
 		rc = trials_scaled(t, &inputs, err);
-	/* The software device has no timing: only where it is asked for by name. */
+	if (!rc && !t->r->lost && wanted & TRIALS_RACE && t->c->look_for_races)
+		rc = trials_race(t, err);
+	/* Last, since A may hang in it. The software device has no timing: only where it is asked
+	 * for by name. */
 	if (!rc && !t->r->lost && wanted & TRIALS_DISTURBED && t->c->look_for_races &&
 	    (!t->r->software || wanted != TRIALS_ALL))
 		rc = trials_disturbed(t, err);
-	if (!rc && !t->r->lost && wanted & TRIALS_RACE && t->c->look_for_races)
-		rc = trials_race(t, err);
 	if (!rc && !t->r->lost)
 		rc = trials_siblings(t, err);
 	if (!rc && !t->r->lost)

@@ -78,10 +78,24 @@ static CUresult open_parts(struct neighbour *n, CUdevice device)
 	n->emptier_bytes = 2 * (value > 0 ? (size_t)value : 0);
 	if (n->emptier_bytes < EMPTIER_LEAST)
 		n->emptier_bytes = EMPTIER_LEAST;
-	/* Without memory for it caches stay as they are: neighbour_begin says so. */
-	if (r == CUDA_SUCCESS && d->cuMemAlloc_v2(&n->emptier, n->emptier_bytes) != CUDA_SUCCESS)
-		n->emptier = 0;
 	return r;
+}
+
+static CUresult empty_caches(struct neighbour *n, CUstream stream)
+{
+	CUresult r =
+		n->emptier ? CUDA_SUCCESS : n->driver->cuMemAlloc_v2(&n->emptier, n->emptier_bytes);
+
+	return r == CUDA_SUCCESS
+		       ? n->driver->cuMemsetD8Async(n->emptier, 0, n->emptier_bytes, stream)
+		       : r;
+}
+
+void neighbour_rest(struct neighbour *n)
+{
+	if (n->emptier)
+		n->driver->cuMemFree_v2(n->emptier);
+	n->emptier = 0;
 }
 
 int neighbour_open(struct neighbour *n, const struct driver *driver, CUdevice device,
@@ -129,9 +143,7 @@ CUresult neighbour_begin(struct neighbour *n, enum disturbance way, uint64_t cyc
 	case DISTURB_THIRD:
 		return begin_spinning(n, 2, cycles, stream);
 	case DISTURB_COLD:
-		if (!n->emptier)
-			return CUDA_ERROR_OUT_OF_MEMORY;
-		return n->driver->cuMemsetD8Async(n->emptier, 0, n->emptier_bytes, stream);
+		return empty_caches(n, stream);
 	default:
 		return CUDA_SUCCESS;
 	}

@@ -30,7 +30,7 @@ struct neighbour {
 	CUstream stream;
 	CUevent before, after;
 	CUdeviceptr words;   /* stop, started, sink */
-	CUdeviceptr emptier; /* as large as the second-level cache, and more; 0: no memory */
+	CUdeviceptr emptier; /* twice the second-level cache; 0: not allocated */
 	size_t emptier_bytes;
 	unsigned multiprocessors;
 };
@@ -47,5 +47,8 @@ CUresult neighbour_begin(struct neighbour *n, enum disturbance way, uint64_t cyc
 			 CUstream stream);
 /* Behind the launch: it ends. */
 CUresult neighbour_end(struct neighbour *n, enum disturbance way, CUstream stream);
+
+/* Gives the emptier's memory back: launches may need it. */
+void neighbour_rest(struct neighbour *n);
 
 #endif

@@ -8,6 +8,8 @@
 
 #include "kernelab/dtype.h"
 #include "replay/change.h"
+
+#define DISTURBED_SECONDS 5.0
 #include "replay/spare.h"
 
 int twin_void(struct trials *t, const struct twin *w, const char *why)
@@ -55,6 +57,13 @@ int twin_launch(struct trials *t, const struct twin *w, enum side side, struct o
 
 	if (w->setting.launches)
 		when.seconds *= w->setting.launches;
+	if (w->setting.disturb) {
+		/* A grid that needs all its blocks at once may never end where they have no room.
+		 */
+		double enough = DISTURBED_SECONDS + 50e-6 * w->setting.usual_us;
+
+		when.seconds = enough < when.seconds ? enough : when.seconds;
+	}
 	return runner_launch(t->r, sides[side], &when, &w->setting, o, err);
 }
 

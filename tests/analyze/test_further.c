@@ -326,6 +326,45 @@ static void find_derived(void *data, int level, const char *text)
 		snprintf(data, 128, "%s", text);
 }
 
+/* Disturbed runs: another result of B alone is a race; that it finds no room is nothing. */
+static void test_disturbed_runs(void **state)
+{
+	const void *p = plain, *q;
+	float b[N];
+	struct scene s;
+
+	memcpy(b, plain, sizeof(b));
+	b[7] = nextafterf(b[7], 10);
+	q = b;
+	for (int a = 0; a < 2; a++) {
+		scene_begin(&s);
+		maker_trials(&s.m, plain, plain);
+		for (uint32_t i = 0; i < 16; i++) {
+			maker_trial(&s.m, SIDE_A, TRIAL_DISTURBED, i, a && i == 9 ? &q : &p);
+			maker_trial(&s.m, SIDE_B, TRIAL_DISTURBED, i, i == 5 ? &q : &p);
+		}
+		if (a)
+			expect(&s, 2, RULE_MAGNITUDE, "A varies from run to run");
+		else
+			expect(&s, 3, RULE_DETERMINISM, "1 of 16 runs with disturbed timing");
+		scene_end(&s);
+	}
+	for (uint32_t status = TRIAL_STATUS_LAUNCH_ERROR; status <= TRIAL_STATUS_CRASH; status++) {
+		struct record_trial t = {
+			.side = SIDE_B, .kind = TRIAL_DISTURBED, .status = status, .reason = "so"};
+
+		scene_begin(&s);
+		maker_trials(&s.m, plain, plain);
+		maker_trial(&s.m, SIDE_A, TRIAL_DISTURBED, 0, &p);
+		maker_trial_full(&s.m, &t, NULL);
+		if (status == TRIAL_STATUS_FAULT || status == TRIAL_STATUS_CRASH)
+			expect(&s, 3, RULE_VALID, "disturbed trial 0");
+		else
+			expect(&s, 1, RULE_BITS, NULL);
+		scene_end(&s);
+	}
+}
+
 /* A derived launch finds what the recorded one does not show, if that one was reproduced. */
 static void test_derived_launches(void **state)
 {
@@ -382,6 +421,7 @@ int main(void)
 		cmocka_unit_test(test_chance_is_no_read),
 		cmocka_unit_test(test_both_add_atomically),
 		cmocka_unit_test(test_races_in_ptx),
+		cmocka_unit_test(test_disturbed_runs),
 		cmocka_unit_test(test_derived_launches),
 	};
 
