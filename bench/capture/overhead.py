@@ -7,7 +7,8 @@ usage: overhead.py BUILD_DIR [--driver FOLDER] [--batches N] [--cold BYTES] [--t
     --batches N      pairs of batches of launches (default 401; 0: launches are left out)
     --cold BYTES     go through so much memory, and 64 KiB of code, before each launch
     --train N        alternating runs with and without of training steps (default 0: none): needs a
-                     GPU and PyTorch; about 60 s, and 20 s a run
+                     GPU and PyTorch; about 50 s, and 10 s a run; all programs are started
+                     beforehand, and wait for their turn in front of CUDA
     --option WORD    one more word for kernelab capture of these; may be repeated
     --steps N        of a run (default 200); the second half is looked at, when nothing is recorded
                      any more
@@ -15,6 +16,7 @@ usage: overhead.py BUILD_DIR [--driver FOLDER] [--batches N] [--cold BYTES] [--t
 import argparse
 import os
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -30,18 +32,47 @@ def run(command, env):
     return done
 
 
-def alternate(kernelab, rounds, command, env, read, options):
+class Waiting:
+    """A Python program that has imported what is slow to import and waits for its turn."""
+
+    # torch._inductor asks whether there is a GPU: a context is made by the program alone.
+    BEFORE = """
+import runpy, sys, torch, torch._dynamo, torch._inductor.compile_fx
+sys.stdin.readline()
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+    def __init__(self, prefix, words, env):
+        self.process = subprocess.Popen([*prefix, "python3", "-c", self.BEFORE, *words], text=True, env=dict(os.environ, **env),
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def go(self):
+        """Standard output and error of its run."""
+        out, err = self.process.communicate("\n")
+        if self.process.returncode:
+            sys.exit(f"{' '.join(self.process.args)}: status {self.process.returncode}\n{out}{err}")
+        return out, err
+
+
+def alternate(kernelab, rounds, words, env, read, options):
     """Figures without and with capture: two lists of what `read` finds in standard output."""
-    plain, captured, last = [], [], None
-    for _ in range(rounds):
-        plain.append(read(run(command, env).stdout))
-        print(f"without: {plain[-1]}", flush=True)  # a run that is cut short has told what it knows
-        with tempfile.TemporaryDirectory() as folder:
-            last = run([kernelab, "capture", *options, "-o", f"{folder}/out", "--", *command], env)
-            captured.append(read(last.stdout))
-        print(f"with:    {captured[-1]}", flush=True)
-    print(last.stderr.strip().split("\n")[-1])
-    return plain, captured
+    figures = {"without": [], "with": []}
+    with tempfile.TemporaryDirectory() as folder:
+        def under(n):
+            return [kernelab, "capture", *options, "-o", f"{folder}/{n}", "--"]
+
+        waiting = [{"without": Waiting([], words, env), "with": Waiting(under(n), words, env)} for n in range(rounds)]
+        for n, pair in enumerate(waiting):
+            for which in ("without", "with") if n % 2 == 0 else ("with", "without"):
+                out, err = pair[which].go()
+                figures[which].append(read(out))
+                print(f"{which}: {figures[which][-1]}", flush=True)  # a run that is cut short has told what it knows
+                if which == "with":
+                    said = err.strip().split("\n")[-1]
+                    shutil.rmtree(f"{folder}/{n}")
+    print(said)
+    return figures["without"], figures["with"]
 
 
 def launches(kernelab, build, driver, words):
@@ -55,13 +86,13 @@ def launches(kernelab, build, driver, words):
 def steps(kernelab, rounds, count, options):
     with tempfile.TemporaryDirectory() as caches:
         env = {"TRITON_CACHE_DIR": f"{caches}/triton", "TORCHINDUCTOR_CACHE_DIR": caches}
-        command = ["python3", os.path.join(ROOT, "tests/gpu/train_big.py"), "default", str(count)]
-        run(command[:-1] + ["4"], env)  # fills the caches
+        words = [os.path.join(ROOT, "tests/gpu/train_big.py"), "default"]
+        run(["python3", *words, "4"], env)  # fills the caches
 
         def read(out):
             return float(re.search(r"later steps ms ([\d.]+)", out)[1])
 
-        plain, captured = alternate(kernelab, rounds, command, env, read, options)
+        plain, captured = alternate(kernelab, rounds, [*words, str(count)], env, read, options)
     a, b = statistics.median(plain), statistics.median(captured)
     print()
     print("| what | without | with capture | difference | spread without | spread with |\n|---|---|---|---|---|---|")
