@@ -271,15 +271,37 @@ static size_t subject(const char *text)
 	return strcspn(text, " =");
 }
 
+static bool same_subject(const struct trait *x, const struct trait *y)
+{
+	return subject(x->text) == subject(y->text) &&
+	       !strncmp(x->text, y->text, subject(x->text)) && x->of_config == y->of_config;
+}
+
+/*
+ * True if x could be told in place of `told`: it holds for the same launches, or for the same among
+ * those for which `other` (may be NULL) holds.
+ */
+static bool tells_as_much(const struct search *s, const struct trait *x, const struct trait *told,
+			  const struct trait *other)
+{
+	if (same_subject(x, told))
+		return false;
+	if (!other)
+		return equal_bits(x->holds, s->failed, s->words);
+	return x->of_config == told->of_config && !x->of_order && !x->of_sides &&
+	       meet(s, other, x, x);
+}
+
+/* What could be told in place of the feature of launches, the last of the clauses. */
 static int note_also(const struct search *s, struct scope *out)
 {
+	bool second = s->best[1] && !s->best[1]->of_config;
+	const struct trait *told = s->best[second], *other = s->best[!second];
+
 	for (size_t i = 0; i < s->t->count; i++) {
 		const struct trait *x = &s->t->items[i];
 
-		if (!equal_bits(x->holds, s->failed, s->words) ||
-		    (subject(x->text) == subject(s->best[0]->text) &&
-		     !strncmp(x->text, s->best[0]->text, subject(x->text)) &&
-		     x->of_config == s->best[0]->of_config))
+		if (!tells_as_much(s, x, told, other))
 			continue;
 		if (array_reserve(&out->also, out->also_count, &out->also_capacity,
 				  sizeof(*out->also)))
@@ -322,7 +344,10 @@ static int conclude(struct search *s, struct scope *out)
 		out->kind = e || find_best(s) ? SCOPE_PARTLY : SCOPE_OPEN;
 	}
 	e = make_clauses(s, out);
-	return e || s->best[1] || out->kind != SCOPE_EXACT ? e : note_also(s, out);
+	/* of several features in one clause it would not be clear which one is meant */
+	if (e || out->kind != SCOPE_EXACT || s->best[2] || (s->best[1] && out->clause_count < 2))
+		return e;
+	return note_also(s, out);
 }
 
 static int search_units(const struct traits *t, struct scope *out)

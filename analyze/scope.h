@@ -34,7 +34,7 @@ struct scope {
 	size_t configs, configs_failed, launches, launches_failed; /* tested */
 	struct scope_clause clauses[2]; /* the second within the first: its counts are of there */
 	size_t clause_count;
-	char **also; /* features that hold for exactly the same launches */
+	char **also; /* features that could be told as well, in place of the last clause's */
 	size_t also_count, also_capacity;
 	char *outputs; /* "only output y (f16), not mean (f32)"; NULL: nothing to tell */
 	char *types;   /* families of the same source with other types */

@@ -57,11 +57,9 @@ static void put_rest(FILE *out, size_t failed, size_t all)
 static void put_also(FILE *out, const struct scope *s)
 {
 	for (size_t i = 0; i < s->also_count && i < ALSO_SHOWN; i++)
-		fprintf(out, "%s%s", i ? ", " : " (the same: ", s->also[i]);
+		fprintf(out, "%s%s", i ? ", " : "the same: ", s->also[i]);
 	if (s->also_count > ALSO_SHOWN)
 		fprintf(out, " and %zu more", s->also_count - ALSO_SHOWN);
-	if (s->also_count)
-		fputc(')', out);
 }
 
 static void put_clauses(FILE *out, const struct scope *s, struct verb_forms v)
@@ -75,6 +73,12 @@ static void put_clauses(FILE *out, const struct scope *s, struct verb_forms v)
 		fprintf(out, "; in %s only launches with %s (%zu of %zu",
 			x->in_failed == 1 ? "it" : "these", y->text, y->in_failed, y->in);
 		put_rest(out, y->out_failed, y->out);
+		fputs(s->also_count ? "; " : "", out);
+		put_also(out, s);
+		fputc(')', out);
+	} else if (s->also_count) {
+		fputs(" (", out);
+		put_also(out, s);
 		fputc(')', out);
 	} else if (s->kind == SCOPE_PARTLY && x->of_config && x->in_failed == x->in &&
 		   !x->out_failed) {
@@ -108,7 +112,6 @@ static void put_main(FILE *out, const struct scope *s, struct verb_forms v)
 			v.one, s->configs_failed, s->configs, s->launches_failed, s->launches);
 	} else {
 		put_clauses(out, s, v);
-		put_also(out, s);
 	}
 }
 

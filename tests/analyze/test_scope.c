@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -310,6 +311,29 @@ static void test_hostile(void **state)
 	check(judge(), SCOPE_OPEN, "fails in 2 of 2 configs, 2 of 5 launches", NULL);
 }
 
+/* Two scalars separate launches of the failing config alike: both are told. */
+static void test_alike_within(void **state)
+{
+	static const char *const params[] = {"N=96 K=64 stride=128", "N=112 K=80 stride=128",
+					     "N=37 K=50 stride=128", "N=80 K=112 stride=128"};
+	uint32_t c;
+
+	begin();
+	for (int warps = 1; warps <= 4; warps *= 2) {
+		char options[32];
+
+		snprintf(options, sizeof(options), "num_warps=%d 32", warps);
+		c = maker_config(&maker, family, options);
+		for (int i = 0; i < 4; i++)
+			launch(c, params[i], warps == 2 && i ? broken : plain);
+	}
+	check(judge(), SCOPE_EXACT,
+	      "the one config with num_warps=2 fails, none of the 2 others; in it only launches "
+	      "with "
+	      "N % 32 ≠ 0 (3 of 3, not the other one; the same: K % 32 ≠ 0",
+	      NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -325,6 +349,7 @@ int main(void)
 		cmocka_unit_test(test_outputs),
 		cmocka_unit_test(test_many_arguments),
 		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_alike_within),
 	};
 
 	return cmocka_run_group_tests(tests, setup, scratch_teardown);
