@@ -9,6 +9,7 @@
 
 #include "lib/base.h"
 #include "replay/table.h"
+#include "replay/reference.h"
 
 #define START_SECONDS 60  /* for a worker to open its device */
 #define JOB_SECONDS   10  /* for an idle worker to take the next case */
@@ -320,6 +321,9 @@ static int serve_busy(struct crew *w, struct post *p, enum wire_type type, struc
 		break;
 	case WIRE_TRIAL:
 		rc = ledger_trial(w->ledger, &p->c, m);
+		break;
+	case WIRE_REFERENCE:
+		rc = reference_put(w->ledger, p->c.number, m);
 		break;
 	case WIRE_CASE:
 		p->c.fidelity = (enum fidelity)packet_get_u64(m);

@@ -13,6 +13,7 @@
 #include "replay/disturbed.h"
 #include "replay/guard.h"
 #include "replay/race.h"
+#include "replay/reference.h"
 #include "replay/scaled.h"
 #include "replay/spare.h"
 #include "replay/twin.h"
@@ -168,6 +169,8 @@ int trials_further(struct trials *t, struct error *err)
 		rc = trials_disturbed(t, err);
 	if (!rc && !t->r->lost)
 		rc = trials_siblings(t, err);
+	if (!rc && !t->r->lost)
+		rc = trials_reference(t, err);
 	if (!rc && !t->r->lost)
 		rc = spare_end(t, err);
 	free(inputs.items);

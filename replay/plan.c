@@ -613,8 +613,10 @@ static void hash_member(struct hash_state *h, const struct source *s, const stru
 static struct hash128 hash_plan(const struct plan *p, const struct replay_options *o,
 				const struct shard *shard)
 {
-	const uint64_t numbers[] = {o->repeats,   o->repeats_max, o->trials,      o->store_all,
-				    shard->index, shard->count,   p->pairs.count, p->count};
+	const uint64_t numbers[] = {
+		o->repeats,     o->repeats_max, o->trials,
+		o->store_all,   shard->index,   shard->count,
+		p->pairs.count, p->count,       (uint64_t)(o->reference_s * 1e3)};
 	struct hash_state *h = hash_state_new();
 	struct hash128 hash = {0};
 

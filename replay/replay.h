@@ -33,6 +33,7 @@ struct replay_options {
 	uint64_t repeats_max;      /* of A at most, where only B varies */
 	bool store_all;            /* outputs on changed inputs too where A and B are equal */
 	double timeout_s;          /* of one launch */
+	double reference_s;        /* of one launch, for values in double precision; 0: none */
 	uint32_t trials;           /* TRIALS_*: beside the identical repeats */
 	const char *const *dtypes; /* KERNEL.ARG=TYPE: what an argument points to */
 	size_t dtype_count;

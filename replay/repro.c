@@ -89,6 +89,8 @@ static void put_settings(FILE *f, const struct replay_options *o)
 	if (o->timeout_s < usual.timeout_s || o->timeout_s > usual.timeout_s)
 		fprintf(f, " --timeout %g", o->timeout_s);
 	put_option(f, "siblings", o->siblings);
+	if (o->reference_s > 0)
+		fprintf(f, " --reference %g", o->reference_s);
 	put_option(f, "pair", o->pair_file);
 	put_option(f, "a-version", o->a_version);
 	put_option(f, "a-commit", o->a_commit);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "lib/base.h"
+#include "replay/reference.h"
 
 int resume_open(struct resume *r, const struct plan *plan, const struct replay_options *options,
 		struct error *err)
@@ -90,6 +91,10 @@ int resume_copy(struct resume *r, struct ledger *ledger, struct error *err)
 
 		if (!counts(ledger->plan, c) || r->done[c->number])
 			continue;
+		rc = reference_keep(ledger, r->old, c->number);
+		if (rc)
+			return error_set(err, -rc, ERROR_NO_OFFSET, "--resume %s: %s", result,
+					 strerror(-rc));
 		rc = ledger_keep(ledger, r->old, c, err);
 		if (rc)
 			return error_prefix(err, "--resume %s", result);

@@ -66,6 +66,8 @@ struct spared {
 struct moment trials_moment(const struct trials *t, enum phase phase, enum side side,
 			    enum trial_kind kind, uint32_t index);
 
+/* Sends r->packet. */
+void trials_post(struct trials *t, enum wire_type type);
 /* Sends one trial with its contents, if it went well. 0 or -ENOMEM, as the next two. */
 int trials_send(struct trials *t, const struct trial_note *n, const struct outcome *o);
 /* The same for a run that went well and was read back whole, with its stray bytes. */

@@ -36,7 +36,7 @@ struct moment trials_moment(const struct trials *t, enum phase phase, enum side 
 
 /* ---- messages ---- */
 
-static void send_packet(struct trials *t, enum wire_type type)
+void trials_post(struct trials *t, enum wire_type type)
 {
 	enum activity before = stopwatch_switch(&t->r->watch, ACTIVITY_SENDING);
 
@@ -50,7 +50,7 @@ static void send_done(struct trials *t, bool retry)
 	packet_clear(&t->r->packet);
 	packet_put_u64(&t->r->packet, t->r->lost);
 	packet_put_u64(&t->r->packet, retry);
-	send_packet(t, WIRE_DONE);
+	trials_post(t, WIRE_DONE);
 }
 
 static void send_case(struct trials *t, enum fidelity fidelity, const char *reason)
@@ -58,7 +58,7 @@ static void send_case(struct trials *t, enum fidelity fidelity, const char *reas
 	packet_clear(&t->r->packet);
 	packet_put_u64(&t->r->packet, fidelity);
 	packet_put_text(&t->r->packet, reason);
-	send_packet(t, WIRE_CASE);
+	trials_post(t, WIRE_CASE);
 }
 
 static void send_extents(struct trials *t)
@@ -76,7 +76,7 @@ static void send_extents(struct trials *t)
 		packet_put_u64(p, e->items[i].dtype);
 		packet_put_u64(p, e->items[i].flags);
 	}
-	send_packet(t, WIRE_EXTENTS);
+	trials_post(t, WIRE_EXTENTS);
 	t->extents_sent = true;
 }
 
@@ -115,7 +115,7 @@ int trials_send(struct trials *t, const struct trial_note *n, const struct outco
 	packet_put_bytes(p, keys.data, keys.size);
 	packet_free(&keys);
 	if (!rc)
-		send_packet(t, WIRE_TRIAL);
+		trials_post(t, WIRE_TRIAL);
 	return rc;
 }
 

@@ -19,6 +19,7 @@ enum wire_type {
 	WIRE_EXTENTS,   /* worker: the case's write extents */
 	WIRE_CASE,      /* worker: fidelity */
 	WIRE_TRIAL,     /* worker: one trial, contents as keys */
+	WIRE_REFERENCE, /* worker: values in double precision of one extent */
 	WIRE_DONE,      /* worker: case finished; flag: the device context is lost */
 	WIRE_JOB        /* parent: case number, caution level */
 };

@@ -44,6 +44,9 @@
 	 "what an argument points to, e.g. matmul.c=bf16; may be repeated", &(dtypes)},            \
 	{OPTION_SECONDS, "timeout", 0, "SECONDS", "limit of one launch; default 60",               \
 	 &(o).timeout_s},                                                                          \
+	{OPTION_SECONDS, "reference", 0, "SECONDS",                                                \
+	 "where B differs, A's PTX in double precision on the CPU, at most so long a launch; default none", \
+	 &(o).reference_s},                                                                        \
 	{OPTION_TEXT, "device", 0, "WHICH", "auto, gpu or soft; default auto", &(device)},         \
 	{OPTION_TEXT, "devices", 0, "LIST",                                                        \
 	 "replay on several at once: all, how many, or a list as 0,2 or 1-3; default the first",   \

@@ -435,6 +435,20 @@ const char *trial_status_name(uint32_t v);
 	F(8, STR, params, "for people: as CASE.params, of its first recorded launch") \
 	F(9, STRS, tests, "LAUNCH.test of its recorded launches")
 
+/* What A's PTX gives in double precision where B's first repeat differs from A's. */
+#define RECORD_REFERENCE(F, A)                                                                \
+	F(1, U32, test_case, "CASE.number")                                                   \
+	F(2, U32, extent, "index into CASE.extents")                                          \
+	F(3, STR, reason, "why there are no values")                                          \
+	F(4, U64, differing, "elements that differ")                                          \
+	F(5, U64S, elements, "of those, indices in the extent, ascending, that have a value") \
+	F(6, BYTES, values, "one a listed element: IEEE 754 binary64, little-endian")         \
+	F(7, U64, operations, "float operations that were computed in double")                \
+	F(8, U32, lost_places, "instructions that made a float of which no double is known")  \
+	F(9, STR, lost, "the first of them")                                                  \
+	F(10, U64, blocks, "blocks that were run")                                            \
+	F(11, U64, all_blocks, "blocks of the grid")
+
 /* R(type on disk, NAME, struct/function name, array in struct bundle) */
 #define RECORDS(R)                                 \
 	R(1, RUN, run, runs)                       \
@@ -455,7 +469,8 @@ const char *trial_status_name(uint32_t v);
 	R(35, CASE, case, cases)                   \
 	R(36, TRIAL, trial, trials)                \
 	R(37, STAGE, stage, stages)                \
-	R(38, USE, use, uses)
+	R(38, USE, use, uses)                      \
+	R(39, REFERENCE, reference, references)
 
 /* Records that stand only inside others. */
 #define SUB_RECORDS(R)          \

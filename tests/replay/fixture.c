@@ -58,6 +58,10 @@ static const char *const bodies[BODY_COUNT] = {
 	"$L_store:\n" STORE TAIL,
 	[BODY_GREAT] = HEAD "// body great\n\tsetp.gt.f32 %p2, %f1, 0f469C4000;\n"
 			    "\t@%p2 add.f32 %f2, %f2, %f1;\n" STORE TAIL,
+	[BODY_THIRD] = HEAD "// body third\n\tmov.f32 %f3, 0f40400000;\n"
+			    "\tdiv.full.f32 %f2, %f2, %f3;\n" STORE TAIL,
+	[BODY_COARSE] = HEAD "// body coarse\n\tmov.f32 %f3, 0f3EAAAA3B;\n"
+			     "\tmul.f32 %f2, %f2, %f3;\n" STORE TAIL,
 	[BODY_PAST] = HEAD "// body past\n" STORE "\tadd.s32 %r7, %r5, 1;\n"
 			   "\tsetp.ne.s32 %p3, %r7, %r1;\n\t@%p3 bra $L_end;\n"
 			   "\tmov.f32 %f3, 0f00000000;\n\tst.global.f32 [%rd5+4], %f3;\n" TAIL,
@@ -114,6 +118,8 @@ static void expect(const struct fixture *f, uint8_t *memory)
 
 		memcpy(&old, at, 4);
 		y = b == BODY_OTHER ? x + x + x : x + x;
+		if (b == BODY_THIRD)
+			y = (x + x) / 3.0f;
 		if (b == BODY_READS)
 			y += old;
 		if (b == BODY_NOISE && i == 5)

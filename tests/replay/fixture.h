@@ -17,21 +17,23 @@
 /* How a variant of k(X, Y, n), y[i] = 2 x[i], goes wrong; BODY_SCALE does not. */
 enum body {
 	BODY_SCALE,
-	BODY_OTHER, /* y = 3 x */
-	BODY_SKIP,  /* leaves the last element out */
-	BODY_STRAY, /* writes 16 KiB further on as well */
-	BODY_FAULT, /* stores to address 64 */
-	BODY_LOOP,  /* never ends */
-	BODY_READS, /* y = 2 x + y */
-	BODY_INDEX, /* y = 2 x + x[y], y read as an index */
-	BODY_NOISE, /* y[5] counts the launches of the loaded module */
-	BODY_PAST,  /* writes a zero behind the last element as well */
-	BODY_OVER,  /* y[n-1] = 2 x[n-1] + min(x[n], 1e30), if x[n] > 1e30 */
-	BODY_TILE,  /* goes through shared memory, and over a barrier */
-	BODY_RACE,  /* without the barrier */
-	BODY_RARE,  /* y[5] = 3 x[5] in each tenth launch of the loaded module */
-	BODY_EDGE,  /* leaves the last element out where n is a multiple of 128 */
-	BODY_GREAT, /* y = 3 x where x > 20000, which is recorded nowhere */
+	BODY_OTHER,  /* y = 3 x */
+	BODY_SKIP,   /* leaves the last element out */
+	BODY_STRAY,  /* writes 16 KiB further on as well */
+	BODY_FAULT,  /* stores to address 64 */
+	BODY_LOOP,   /* never ends */
+	BODY_READS,  /* y = 2 x + y */
+	BODY_INDEX,  /* y = 2 x + x[y], y read as an index */
+	BODY_NOISE,  /* y[5] counts the launches of the loaded module */
+	BODY_PAST,   /* writes a zero behind the last element as well */
+	BODY_OVER,   /* y[n-1] = 2 x[n-1] + min(x[n], 1e30), if x[n] > 1e30 */
+	BODY_TILE,   /* goes through shared memory, and over a barrier */
+	BODY_RACE,   /* without the barrier */
+	BODY_RARE,   /* y[5] = 3 x[5] in each tenth launch of the loaded module */
+	BODY_EDGE,   /* leaves the last element out where n is a multiple of 128 */
+	BODY_GREAT,  /* y = 3 x where x > 20000, which is recorded nowhere */
+	BODY_THIRD,  /* y = 2 x / 3 */
+	BODY_COARSE, /* y = 2 x * 0.33333 */
 	BODY_COUNT
 };
 

@@ -14,7 +14,7 @@ int main(int argc, char **argv)
 		[BODY_READS] = "reads", [BODY_INDEX] = "index", [BODY_NOISE] = "noise",
 		[BODY_EDGE] = "edge",   [BODY_RARE] = "rare",   [BODY_TILE] = "tile",
 		[BODY_RACE] = "race",   [BODY_PAST] = "past",   [BODY_OVER] = "over",
-		[BODY_GREAT] = "great"};
+		[BODY_GREAT] = "great", [BODY_THIRD] = "third", [BODY_COARSE] = "coarse"};
 	struct fixture f = {.recorded = BODY_COUNT};
 
 	if (argc < 3) {

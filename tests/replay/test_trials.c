@@ -445,11 +445,87 @@ static void inputs_have_an_identity(void **state)
 	assert_false(hash_equal(first, result->cases.items[0].inputs)); /* read as well */
 }
 
+static double reference_value(const struct record_reference *r, size_t i)
+{
+	double v;
+
+	memcpy(&v, (const uint8_t *)r->values.data + 8 * i, 8);
+	return v;
+}
+
+static void replay_with_reference(enum body b, double seconds)
+{
+	struct replay_options o;
+
+	fixture_write(&(struct fixture){.path = a_path, .recorded = BODY_THIRD});
+	fixture_write(&(struct fixture){.path = b_path, .recorded = b, .no_data = true});
+	replay_options_init(&o);
+	o.b = b_path;
+	o.trials = 0;
+	o.reference_s = seconds;
+	assert_int_equal(run(&o), 0);
+	open_result();
+}
+
+/* 2 x / 3 in double where B differs; nothing where it does not, or nobody asks. */
+static void differing_elements_have_a_reference(void **state)
+{
+	const struct record_reference *r;
+
+	replay_with_reference(BODY_COARSE, 10);
+	assert_int_equal(result->references.count, 1);
+	r = &result->references.items[0];
+	assert_string_equal(r->reason ? r->reason : "", "");
+	assert_int_equal(r->differing, FIXTURE_ELEMENTS);
+	assert_int_equal(r->elements.count, FIXTURE_ELEMENTS);
+	assert_int_equal(r->values.size, 8 * FIXTURE_ELEMENTS);
+	assert_true(r->operations >= 2 * FIXTURE_ELEMENTS);
+	assert_int_equal(r->lost_places, 0);
+	assert_true(r->blocks <= r->all_blocks && r->blocks > 0);
+	for (uint32_t i = 0; i < FIXTURE_ELEMENTS; i++) {
+		double want = 2.0 * ((double)i * 0.5 + 1.0) / 3.0;
+
+		assert_int_equal(r->elements.items[i], i);
+		assert_true(reference_value(r, i) == want);
+	}
+	close_result(NULL);
+	replay_with_reference(BODY_COARSE, 0);
+	assert_int_equal(result->references.count, 0);
+	close_result(NULL);
+	replay_with_reference(BODY_THIRD, 10);
+	assert_int_equal(result->references.count, 0);
+}
+
+/* One element alone: the block that writes it is enough. */
+static void a_reference_needs_few_blocks(void **state)
+{
+	const struct record_reference *r;
+	struct replay_options o;
+
+	fixture_write(&(struct fixture){.path = a_path});
+	fixture_write(&(struct fixture){.path = b_path, .recorded = BODY_SKIP, .no_data = true});
+	replay_options_init(&o);
+	o.b = b_path;
+	o.trials = 0;
+	o.reference_s = 10;
+	assert_int_equal(run(&o), 0);
+	open_result();
+	assert_int_equal(result->references.count, 1);
+	r = &result->references.items[0];
+	assert_int_equal(r->differing, 1);
+	assert_int_equal(r->elements.items[0], 999);
+	assert_true(reference_value(r, 0) == 1001.0);
+	assert_int_equal(r->blocks, 1);
+	assert_in_range(r->all_blocks, 2, FIXTURE_ELEMENTS);
+}
+
 #define T(f) cmocka_unit_test_teardown(f, close_result)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		T(differing_elements_have_a_reference),
+		T(a_reference_needs_few_blocks),
 		T(a_against_a_is_equal),
 		T(perturbed_inputs_move_the_output),
 		T(scaled_inputs_scale_the_output),
