@@ -149,26 +149,79 @@ static size_t living(const struct crew *w)
 	return n;
 }
 
+/* "device 1 (NVIDIA H200)" */
+static const char *post_name(const struct post *p, char *out, size_t size)
+{
+	snprintf(out, size, "device %d%s%s%s", p->ordinal, p->device.name[0] ? " (" : "",
+		 p->device.name, p->device.name[0] ? ")" : "");
+	return out;
+}
+
+/* ---- cases that wait for another device ---- */
+
+/* The post's case is not for this device. Another that has not tried it takes it. 0 or -errno. */
+static int hold_case(struct crew *w, struct post *p, struct error *err)
+{
+	if (array_reserve(&w->held, w->held_count, &w->held_capacity, sizeof(*w->held)))
+		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for a launch");
+	w->held[w->held_count++] =
+		(struct held){p->c, p->caution, p->tried | UINT64_C(1) << (p - w->posts)};
+	p->c.extents = (struct extents){0};
+	p->has_case = false;
+	return 0;
+}
+
+static bool other_may_try(const struct crew *w, uint64_t tried)
+{
+	for (size_t i = 0; i < w->post_count; i++)
+		if (w->posts[i].state != POST_DEAD && !(tried >> i & 1))
+			return true;
+	return false;
+}
+
+static void drop_held(struct crew *w, size_t index)
+{
+	w->held_count--;
+	memmove(&w->held[index], &w->held[index + 1], (w->held_count - index) * sizeof(*w->held));
+}
+
+static bool take_held(struct crew *w, struct post *p)
+{
+	for (size_t i = 0; i < w->held_count; i++) {
+		const struct held *h = &w->held[i];
+
+		if (h->tried >> (p - w->posts) & 1)
+			continue;
+		p->c = h->c;
+		p->caution = h->caution;
+		p->tried = h->tried;
+		p->has_case = true;
+		drop_held(w, i);
+		return true;
+	}
+	return false;
+}
+
 /*
  * The worker did not get ready. Where others do, the replay goes on without this device; a device
  * that was ready before may be lost, and the replay is over only with the last one.
  */
 static int not_ready(struct crew *w, struct post *p, const char *why, int code, struct error *err)
 {
-	char how[160];
+	char how[160], name[128];
 
 	end_worker(w, p, true, how, sizeof(how));
 	p->state = POST_DEAD;
-	if (!living(w) || (!p->seen && code == -EINVAL))
+	if (!living(w))
 		return error_set(err, code == -EPIPE || code == -ETIMEDOUT ? EIO : -code,
-				 ERROR_NO_OFFSET, "no worker on device %d of %s: %s", p->ordinal,
-				 w->driver,
+				 ERROR_NO_OFFSET, "no worker on %s of %s: %s",
+				 post_name(p, name, sizeof(name)), w->driver,
 				 why                  ? why
 				 : code == -ETIMEDOUT ? "it does not start"
 						      : how);
-	progress_note(w->progress, "device %d cannot be used and is left out: %s", p->ordinal,
-		      why ? why : how);
-	return 0;
+	progress_note(w->progress, "%s cannot be used and is left out: %s",
+		      post_name(p, name, sizeof(name)), why ? why : how);
+	return p->has_case ? hold_case(w, p, err) : 0;
 }
 
 /* ---- cases ---- */
@@ -211,13 +264,12 @@ static void send_job(struct crew *w, struct post *p)
 }
 
 /* The case is over: its record. */
-static int close_case(struct crew *w, struct post *p, struct error *err)
+static int write_case(struct crew *w, struct open_case *open, struct error *err)
 {
-	const struct replay_case *c = &w->plan->cases[p->c.number];
-	int rc = ledger_case(w->ledger, &p->c);
+	const struct replay_case *c = &w->plan->cases[open->number];
+	int rc = ledger_case(w->ledger, open);
 
-	extents_free(&p->c.extents);
-	p->has_case = false;
+	extents_free(&open->extents);
 	w->progress->done_bytes += launch_region_bytes(c->launch);
 	progress_step(w->progress, w->plan->pairs.items[c->pair].family->name);
 	return rc ? error_set(err, -rc, ERROR_NO_OFFSET, "writing %s: %s", w->options->result,
@@ -225,17 +277,43 @@ static int close_case(struct crew *w, struct post *p, struct error *err)
 		  : 0;
 }
 
+static int close_case(struct crew *w, struct post *p, struct error *err)
+{
+	p->has_case = false;
+	return write_case(w, &p->c, err);
+}
+
+/* No device is left that could run them: their records say why. */
+static int close_held(struct crew *w, struct error *err)
+{
+	for (size_t i = 0; i < w->held_count;) {
+		struct open_case c = w->held[i].c;
+		int rc;
+
+		if (other_may_try(w, w->held[i].tried)) {
+			i++;
+			continue;
+		}
+		drop_held(w, i);
+		rc = write_case(w, &c, err);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
 /* Gives an idle post something to do; false: there is nothing any more. */
 static bool take_case(struct crew *w, struct post *p)
 {
 	size_t number;
 
-	if (p->has_case)
+	if (p->has_case || take_held(w, p))
 		return true;
 	if (!queue_take(&w->queue, &p->unit, &number))
 		return false;
 	p->c = (struct open_case){.number = number, .fidelity = FIDELITY_UNTESTED};
 	p->caution = CAUTION_NONE;
+	p->tried = 0;
 	p->has_case = true;
 	return true;
 }
@@ -288,16 +366,37 @@ static int worker_gone(struct crew *w, struct post *p, bool hang, bool *again)
 		       : 0;
 }
 
-/* DONE: the case is over, or to be run again with more caution. */
+/* The device's memory does not hold the launch: another one's may, where it is free. */
+static int too_large(struct crew *w, struct post *p, struct error *err)
+{
+	const struct replay_case *c = &w->plan->cases[p->c.number];
+	char name[128];
+
+	if (!other_may_try(w, p->tried | UINT64_C(1) << (p - w->posts)))
+		return close_case(w, p, err);
+	if (!p->told_large)
+		progress_note(w->progress,
+			      "%s: launch %llu of %s %s; what does not fit there goes to another "
+			      "device",
+			      post_name(p, name, sizeof(name)), (unsigned long long)c->launch->seq,
+			      c->bundle->path, p->c.reason);
+	p->told_large = true;
+	return hold_case(w, p, err);
+}
+
+/* DONE: the case is over, or to be run again with more caution, or on another device. */
 static int done(struct crew *w, struct post *p, struct error *err)
 {
 	bool lost = packet_get_u64(&w->packet), again = packet_get_u64(&w->packet);
+	bool large = packet_get_u64(&w->packet);
 
 	if (w->packet.bad)
 		return error_set(err, EBADMSG, ERROR_NO_OFFSET, "nonsense from a worker");
 	p->state = POST_IDLE;
 	if (lost)
 		end_worker(w, p, false, NULL, 0);
+	if (large)
+		return too_large(w, p, err);
 	if (!again)
 		return close_case(w, p, err);
 	p->caution = p->caution == CAUTION_NONE ? CAUTION_NO_PROBE : CAUTION_NO_POISON;
@@ -382,6 +481,7 @@ static int serve(struct crew *w, struct post *p, struct error *err)
 		char why[400];
 
 		snprintf(why, sizeof(why), "%s", packet_get_text(&w->packet));
+		snprintf(p->device.name, sizeof(p->device.name), "%s", packet_get_text(&w->packet));
 		return not_ready(w, p, why, -ENODEV, err);
 	}
 	return error_set(err, EBADMSG, ERROR_NO_OFFSET, "nonsense from a worker");
@@ -401,43 +501,24 @@ static bool is_overdue(const struct post *p)
 	return deadline && monotonic_ns() >= deadline;
 }
 
-/* A dead device's case goes to the next post that has none. */
-static void hand_over(struct crew *w, struct post *p)
-{
-	for (size_t i = 0; i < w->post_count; i++) {
-		struct post *from = &w->posts[i];
-
-		if (from->state != POST_DEAD || !from->has_case || p->has_case)
-			continue;
-		p->c = from->c;
-		p->caution = from->caution;
-		p->has_case = true;
-		from->c.extents = (struct extents){0};
-		from->has_case = false;
-	}
-}
-
 /* Starts workers and sends jobs. *waiting: how many are awaited. */
 static int keep_busy(struct crew *w, size_t *waiting, struct error *err)
 {
-	*waiting = 0;
-	for (size_t i = 0; i < w->post_count; i++) {
-		struct post *p = &w->posts[i];
-		int rc = 0;
+	int rc = close_held(w, err);
 
-		if (p->state == POST_OFF || p->state == POST_IDLE)
-			hand_over(w, p);
+	*waiting = 0;
+	for (size_t i = 0; !rc && i < w->post_count; i++) {
+		struct post *p = &w->posts[i];
+
 		if (p->state == POST_OFF && take_case(w, p)) {
 			w->summary->restarts += p->seen;
 			rc = start_worker(w, p, err);
 		} else if (p->state == POST_IDLE && take_case(w, p)) {
 			send_job(w, p);
 		}
-		if (rc)
-			return rc;
 		*waiting += is_awaited(p);
 	}
-	return 0;
+	return rc;
 }
 
 /* Waits for messages and deadlines. */
@@ -484,6 +565,16 @@ static int note_interrupted(struct crew *w, struct error *err)
 		if (rc)
 			return rc;
 	}
+	for (; w->held_count; w->held_count--) {
+		struct open_case *c = &w->held[w->held_count - 1].c;
+		int rc;
+
+		c->fidelity = FIDELITY_UNTESTED;
+		snprintf(c->reason, sizeof(c->reason), "interrupted");
+		rc = write_case(w, c, err);
+		if (rc)
+			return rc;
+	}
 	return -EINTR;
 }
 
@@ -511,6 +602,9 @@ int crew_run(struct crew *w, struct error *err)
 		process_close(&w->posts[i].worker);
 		extents_free(&w->posts[i].c.extents);
 	}
+	while (w->held_count)
+		extents_free(&w->held[--w->held_count].c.extents);
+	free(w->held);
 	packet_free(&w->packet);
 	return rc;
 }

@@ -95,9 +95,23 @@ static void send_ready(struct runner *r, const struct error *refused)
 		r->parent_gone = true;
 }
 
+/* Of a device that may not be usable; "" unknown. */
+static const char *device_name(const struct runner *r, char *out, int size)
+{
+	const struct driver *d = &r->driver;
+	CUdevice device;
+
+	out[0] = 0;
+	if (d->cuDeviceGet && d->cuDeviceGet(&device, r->ordinal) == CUDA_SUCCESS)
+		d->cuDeviceGetName(out, size - 1, device);
+	out[size - 1] = 0;
+	return out;
+}
+
 int runner_open(struct runner *r, const char *driver_path)
 {
 	struct error err = {0};
+	char name[96];
 	int rc = driver_open(&r->driver, driver_path, &err);
 
 	if (!rc)
@@ -118,6 +132,7 @@ int runner_open(struct runner *r, const char *driver_path)
 	if (rc) {
 		packet_clear(&r->packet);
 		packet_put_text(&r->packet, err.message);
+		packet_put_text(&r->packet, device_name(r, name, sizeof(name)));
 		wire_send(r->fd, WIRE_FAILED, &r->packet);
 	}
 	return rc;

@@ -45,11 +45,13 @@ void trials_post(struct trials *t, enum wire_type type)
 	stopwatch_switch(&t->r->watch, before);
 }
 
-static void send_done(struct trials *t, bool retry)
+/* retry: with more caution; too_large: the device has too little memory for it. */
+static void send_done(struct trials *t, bool retry, bool too_large)
 {
 	packet_clear(&t->r->packet);
 	packet_put_u64(&t->r->packet, t->r->lost);
 	packet_put_u64(&t->r->packet, retry);
+	packet_put_u64(&t->r->packet, too_large);
 	trials_post(t, WIRE_DONE);
 }
 
@@ -616,5 +618,5 @@ void trials_run(struct runner *r, const struct replay_case *c, enum caution caut
 			r->lost = true;
 	}
 	close_case(&t);
-	send_done(&t, rc == 2);
+	send_done(&t, rc == 2, rc == -E2BIG);
 }

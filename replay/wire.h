@@ -14,13 +14,13 @@
 
 enum wire_type {
 	WIRE_READY = 1, /* worker: device description; ranges refused */
-	WIRE_FAILED,    /* worker: cannot work at all; text */
+	WIRE_FAILED,    /* worker: cannot work at all; text, device name */
 	WIRE_CHUNK,     /* worker: contents, raw */
 	WIRE_EXTENTS,   /* worker: the case's write extents */
 	WIRE_CASE,      /* worker: fidelity */
 	WIRE_TRIAL,     /* worker: one trial, contents as keys */
 	WIRE_REFERENCE, /* worker: values in double precision of one extent */
-	WIRE_DONE,      /* worker: case finished; flag: the device context is lost */
+	WIRE_DONE,      /* worker: case finished; flags: context lost, again, too large */
 	WIRE_JOB        /* parent: case number, caution level */
 };
 

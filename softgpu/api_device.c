@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/base.h"
+#include "softgpu/fault.h"
 #include "softgpu/space.h"
 
 API cuInit(unsigned int Flags)
@@ -30,6 +31,7 @@ API cuDeviceGet(CUdevice *device, int ordinal)
 	if (!device_exists(ordinal))
 		return CUDA_ERROR_INVALID_DEVICE;
 	*device = ordinal;
+	fault_device(ordinal);
 	return CUDA_SUCCESS;
 }
 

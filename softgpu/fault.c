@@ -3,6 +3,7 @@
 #include "softgpu/fault.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 
 struct fault {
 	const char *entry;
+	int device;           /* -1: whichever */
 	unsigned long number; /* from 1 */
 	bool onwards;
 	CUresult result; /* CUDA_SUCCESS: stalls or is lost */
@@ -26,6 +28,7 @@ struct fault {
 
 static struct fault faults[FAULTS_MAX];
 static size_t count;
+static atomic_int device = -1; /* that cuDeviceGet was last asked for */
 
 /* Those that answer before cuInit, which reads the faults. */
 static bool never_fails(const char *entry)
@@ -80,6 +83,19 @@ static bool parse_effect(const char *text, const char *seconds, struct fault *f)
 	return !seconds && end != text && !*end && value > 0 && value < 1000;
 }
 
+/* "cuMemCreate", "cuMemCreate@1" */
+static bool parse_entry(char *text, struct fault *f)
+{
+	char *name = strsep(&text, "@"), *end;
+	long ordinal = text ? strtol(text, &end, 10) : -1;
+
+	if (text && (*text < '0' || *text > '9' || *end || ordinal > INT_MAX))
+		return false;
+	f->device = (int)ordinal;
+	f->entry = entry_find(name);
+	return f->entry != NULL;
+}
+
 static bool parse(char *item, struct fault *f)
 {
 	char *entry = strsep(&item, ":"), *number = strsep(&item, ":"),
@@ -87,8 +103,7 @@ static bool parse(char *item, struct fault *f)
 
 	if (!effect || item)
 		return false;
-	f->entry = entry_find(entry);
-	return f->entry && parse_number(number, f) && parse_effect(effect, seconds, f);
+	return parse_entry(entry, f) && parse_number(number, f) && parse_effect(effect, seconds, f);
 }
 
 bool fault_read(void)
@@ -102,8 +117,8 @@ bool fault_read(void)
 
 		if (count == FAULTS_MAX || !whole || !parse(item, &faults[count])) {
 			softgpu_log(SOFTGPU_LOG_ERROR,
-				    "%s: '%s' is not ENTRY:N:RESULT, ENTRY:N:stall:SECONDS or "
-				    "ENTRY:N:lose",
+				    "%s: '%s' is not ENTRY[@DEVICE]:N:RESULT, …:stall:SECONDS or "
+				    "…:lose",
 				    environment_name(ENVIRONMENT_SOFTGPU_FAULT),
 				    whole ? whole : "");
 			count = 0;
@@ -114,6 +129,11 @@ bool fault_read(void)
 	return true;
 }
 
+void fault_device(int ordinal)
+{
+	device = ordinal;
+}
+
 CUresult fault_take(const char *entry, bool *lose)
 {
 	*lose = false;
@@ -121,7 +141,7 @@ CUresult fault_take(const char *entry, bool *lose)
 		struct fault *f = &faults[i];
 		unsigned long call;
 
-		if (strcmp(f->entry, entry) != 0)
+		if (strcmp(f->entry, entry) != 0 || (f->device >= 0 && f->device != device))
 			continue;
 		call = atomic_fetch_add(&f->calls, 1) + 1;
 		if (call != f->number && !(f->onwards && call > f->number))

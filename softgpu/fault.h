@@ -11,7 +11,8 @@
  * Reads KERNELAB_SOFTGPU_FAULT: a comma-separated list of ENTRY:N:RESULT (that call returns the
  * CUresult number and does nothing else), ENTRY:N:stall:SECONDS (it waits, then does its work),
  * ENTRY:N:lose (it returns success and does nothing, as if its work never ended); N+ stands for
- * that call and all later ones. ENTRY is a row of drv/entries.h; those that need no cuInit cannot
+ * that call and all later ones. ENTRY@DEVICE counts calls only while that device is the one that
+ * cuDeviceGet was last asked for. ENTRY is a row of drv/entries.h; those that need no cuInit cannot
  * fail. False with a log line where it makes no sense. Called once, by cuInit.
  */
 bool fault_read(void);
@@ -21,6 +22,9 @@ bool fault_read(void);
  * must return that success at once.
  */
 CUresult fault_take(const char *entry, bool *lose);
+
+/* cuDeviceGet was asked for that device. */
+void fault_device(int ordinal);
 
 /* First line of an entry that has no API_SCOPE of its own. */
 #define API_FAULT()                                                \

@@ -145,6 +145,31 @@ with tempfile.TemporaryDirectory(prefix="kernelab-replay-") as folder:
             for name, more in (("lost1", []), ("lost3", ["--devices", "3"]))]
     if lost[0][1] != lost[1][1] or '"suspicious": 1' not in lost[0][1]:
         problems.append(f"lost workers: {lost[0][1][:3000]}, {lost[1][1][:3000]}")
+
+    # One of several that cannot be used is left out by name, whatever it lacks; one whose memory is taken
+    # leaves its launches to the others. Without any there is no replay.
+    def with_fault(name, fault, status, *words):
+        done = run(*many, "--b", b, *soft, *short, "--devices", "all", "-o", at(name + ".klab"),
+                   KERNELAB_SOFTGPU_DEVICES="3", KERNELAB_SOFTGPU_FAULT=fault)
+        expect(done, status, *words)
+        return done.stderr
+
+    name = "kernelab software device"
+    for number, fault in enumerate(("cuDevicePrimaryCtxRetain@1:1+:2", "cuStreamCreate@1:1+:999")):
+        said = with_fault(f"busy{number}", fault, 0, "7 launches", "7 faithful")
+        if said.count(f"device 1 ({name}) cannot be used and is left out: ") != 1 or \
+                ("other processes use it" in said) == bool(number):
+            problems.append(f"a device that cannot be used: {said}")
+    for number, fault in enumerate(("cuMemCreate@1:1+:2", "cuMemCreate@0:1+:2,cuMemCreate@2:1+:2")):
+        said = with_fault(f"taken{number}", fault, 0, "7 launches", "7 faithful", "0 untested")
+        told = re.findall(rf"device (\d) \({name}\): launch 1 of \S+many\d.klab needs 0\.\d+ GB of device memory; the "
+                          r"device has [\d.]+ GB, of which [\d.]+ GB are free.* goes to another device", said)
+        if not set(told) <= ({"0", "2"} if number else {"1"}) or not told or len(told) != len(set(told)):
+            problems.append(f"a device without free memory: {told}, {said}")
+    with_fault("small", "cuMemCreate:1+:2", 0, "7 launches", "0 faithful", "7 untested")
+    done = run(*many, "--b", b, *soft, "--devices", "all", "-o", at("none.klab"), KERNELAB_SOFTGPU_DEVICES="3",
+               KERNELAB_SOFTGPU_FAULT=",".join(f"cuDevicePrimaryCtxRetain@{i}:1+:2" for i in range(3)))
+    expect(done, 2, "no worker on device", name, "other processes use it")
     for devices, words in (("4", "no device 3"), ("0,0", "twice"), ("1-", "--devices 1-"), ("0", "--devices 0"),
                            ("0-3", "no device 3"), ("two", "--devices two"), ("0;1", "--devices 0;1")):
         refused(words, arguments=[*many, "--b", b, *soft, "-o", at("no.klab"), "--devices", devices],
