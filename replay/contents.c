@@ -351,9 +351,9 @@ static int put_written(const struct bundle *bundle, const struct record_region *
 }
 
 /* Puts one recorded chunk (a chunk of a region, which may begin or end inside ours). */
-static int put_change(struct snapshot *out, const struct bundle *bundle,
-		      const struct record_launch *launch, const struct record_change *change,
-		      struct error *err)
+static int put_change(struct snapshot *out, const struct snapshot *like,
+		      const struct bundle *bundle, const struct record_launch *launch,
+		      const struct record_change *change, struct error *err)
 {
 	const struct byteset shape = {.pieces = &out->base->pieces, .chunks = out->base->chunks};
 	const struct record_region *r;
@@ -376,6 +376,11 @@ static int put_change(struct snapshot *out, const struct bundle *bundle,
 	offset = address - r->base;
 	address = layout_address(launch->regions.items, change->region) + offset;
 	chunk = byteset_chunk(&shape, address);
+	if (bytes == CHUNK_BYTES && like && like->chunks[chunk] && !out->chunks[chunk] &&
+	    hash_equal(page_hash(like->chunks[chunk], 0, CHUNK_BYTES), change->key)) {
+		out->chunks[chunk] = page_ref(like->chunks[chunk]);
+		return 0;
+	}
 	if (!out->chunks[chunk]) {
 		out->chunks[chunk] = page_new();
 		if (!out->chunks[chunk])
@@ -391,8 +396,8 @@ static int put_change(struct snapshot *out, const struct bundle *bundle,
 }
 
 int snapshot_recorded(struct snapshot *out, const struct contents *base,
-		      const struct bundle *bundle, const struct record_launch *launch,
-		      struct error *err)
+		      const struct snapshot *like, const struct bundle *bundle,
+		      const struct record_launch *launch, struct error *err)
 {
 	const struct record_after *after = bundle_after(bundle, launch->seq);
 	int rc;
@@ -406,7 +411,7 @@ int snapshot_recorded(struct snapshot *out, const struct contents *base,
 	if (rc)
 		return error_set(err, ENOMEM, ERROR_NO_OFFSET, "no memory for contents");
 	for (size_t i = 0; !rc && i < after->changes.count; i++)
-		rc = put_change(out, bundle, launch, &after->changes.items[i], err);
+		rc = put_change(out, like, bundle, launch, &after->changes.items[i], err);
 	if (rc)
 		snapshot_free(out);
 	return rc;

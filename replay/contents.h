@@ -89,10 +89,11 @@ int snapshot_match(struct byteset *out, const struct snapshot *s, const struct b
 /*
  * The recorded contents after the launch; of a measured launch what lies outside its write extents
  * stays as before. -ENOENT where the bundle has no AFTER record, -EBADMSG
- * where it names a region or chunk that the launch does not have.
+ * where it names a region or chunk that the launch does not have. What `like` (may be NULL) holds
+ * already, by its hash, is not read again: all of such a chunk is as recorded.
  */
 int snapshot_recorded(struct snapshot *out, const struct contents *base,
-		      const struct bundle *bundle, const struct record_launch *launch,
-		      struct error *err);
+		      const struct snapshot *like, const struct bundle *bundle,
+		      const struct record_launch *launch, struct error *err);
 
 #endif

@@ -308,7 +308,8 @@ static int judge(struct trials *t, const struct runs *runs)
 		t->judged = true;
 		return 0;
 	}
-	rc = snapshot_recorded(&recorded, &t->contents, t->c->bundle, t->c->launch, &err);
+	rc = snapshot_recorded(&recorded, &t->contents, &runs->items[0].after, t->c->bundle,
+			       t->c->launch, &err);
 
 	if (rc && rc != -ENOMEM) {
 		send_case(t, FIDELITY_UNFAITHFUL, err.message);
