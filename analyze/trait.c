@@ -4,287 +4,13 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
 
+#include "analyze/column.h"
 #include "analyze/words.h"
 #include "lib/base.h"
 
-#define TEXT_BYTES 200
-#define ALIGNMENT  16u /* what Triton specialises on */
-/* Different values of a column, beyond which only thresholds are taken. */
-#define EQUALITY_MAX 64u
-
-/* Among traits that hold for the same launches: what a person can act on comes first. */
-enum rank {
-	RANK_OPTION,
-	RANK_BLOCK,
-	RANK_BLOCKS,
-	RANK_OPTION_NOT,
-	RANK_OPTION_THRESHOLD,
-	RANK_TAIL,
-	RANK_NO_TAIL,
-	RANK_OTHER_TAIL, /* by a block size that no failing config has */
-	RANK_SCALAR,
-	RANK_SCALAR_THRESHOLD,
-	RANK_ALIGNED,
-	RANK_ALIGNED_SCALAR,
-	RANK_GRID,
-	RANK_GRID_THRESHOLD,
-	RANK_RECORDING,
-	RANK_ORDER,
-	RANK_PTX,
-	RANK_CODE,
-	RANK_SOURCE,
-};
-
-/* A value a unit: of a scalar, an option … Texts are numbered in the order they appear in. */
-struct column {
-	int64_t *value;
-	bool *known;
-	const char **text; /* NULL: a number */
-	int *length;
-};
-
-/* ---- traits ---- */
-
-typedef bool unit_test(const struct traits *t, size_t unit, const void *data);
-
-/* Adds a trait unless it holds for all units or for none. */
-__attribute__((format(printf, 6, 7))) static int add(struct traits *t, int rank, bool of_config,
-						     unit_test *test, const void *data,
-						     const char *format, ...)
-{
-	struct trait x = {.rank = rank,
-			  .of_config = of_config,
-			  .of_order = rank == RANK_ORDER,
-			  .of_sides = rank >= RANK_PTX,
-			  .found = t->count};
-	size_t n = 0;
-	va_list args;
-	int length;
-
-	x.holds = calloc(t->unit_count / 64 + 1, sizeof(*x.holds));
-	if (!x.holds)
-		return -ENOMEM;
-	for (size_t i = 0; i < t->unit_count; i++)
-		if (test(t, i, data)) {
-			x.holds[i / 64] |= UINT64_C(1) << i % 64;
-			n++;
-		}
-	if (!n || n == t->unit_count) {
-		free(x.holds);
-		return 0;
-	}
-	va_start(args, format);
-	length = vasprintf(&x.text, format, args);
-	va_end(args);
-	if (length < 0 || array_reserve(&t->items, t->count, &t->capacity, sizeof(*t->items))) {
-		free(length < 0 ? NULL : x.text);
-		free(x.holds);
-		return -ENOMEM;
-	}
-	t->items[t->count++] = x;
-	return 0;
-}
-
-static int column_make(const struct traits *t, struct column *c)
-{
-	size_t n = t->unit_count ? t->unit_count : 1;
-
-	c->value = calloc(n, sizeof(*c->value));
-	c->known = calloc(n, sizeof(*c->known));
-	c->text = calloc(n, sizeof(*c->text));
-	c->length = calloc(n, sizeof(*c->length));
-	return c->value && c->known && c->text && c->length ? 0 : -ENOMEM;
-}
-
-static void column_free(struct column *c)
-{
-	free(c->value);
-	free(c->known);
-	free(c->text);
-	free(c->length);
-}
-
-static void column_clear(const struct traits *t, struct column *c)
-{
-	memset(c->known, 0, t->unit_count * sizeof(*c->known));
-}
-
-struct comparison {
-	const struct column *column;
-	size_t of; /* the unit whose value it is compared with */
-	int64_t divisor;
-};
-
-static bool equal_values(const struct column *c, size_t x, size_t y)
-{
-	if (c->text[x] && c->text[y])
-		return words_equal(c->text[x], c->length[x], c->text[y], c->length[y]);
-	return !c->text[x] && !c->text[y] && c->value[x] == c->value[y];
-}
-
-static bool test_equal(const struct traits *t, size_t i, const void *data)
-{
-	const struct comparison *c = data;
-
-	(void)t;
-	return c->column->known[i] && equal_values(c->column, i, c->of);
-}
-
-static bool test_other(const struct traits *t, size_t i, const void *data)
-{
-	const struct comparison *c = data;
-
-	(void)t;
-	return c->column->known[i] && !equal_values(c->column, i, c->of);
-}
-
-static bool test_least(const struct traits *t, size_t i, const void *data)
-{
-	const struct comparison *c = data;
-
-	(void)t;
-	return c->column->known[i] && c->column->value[i] >= c->column->value[c->of];
-}
-
-static bool test_below(const struct traits *t, size_t i, const void *data)
-{
-	const struct comparison *c = data;
-
-	(void)t;
-	return c->column->known[i] && c->column->value[i] < c->column->value[c->of];
-}
-
-static bool test_remainder(const struct traits *t, size_t i, const void *data)
-{
-	const struct comparison *c = data;
-
-	(void)t;
-	return c->column->known[i] && c->column->value[i] % c->divisor != 0;
-}
-
-static bool test_divides(const struct traits *t, size_t i, const void *data)
-{
-	const struct comparison *c = data;
-
-	(void)t;
-	return c->column->known[i] && c->column->value[i] % c->divisor == 0;
-}
-
-/* First units of the column's different values; at most EQUALITY_MAX + 1 of them. */
-static size_t different(const struct traits *t, const struct column *c,
-			size_t out[EQUALITY_MAX + 1])
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < t->unit_count && n <= EQUALITY_MAX; i++) {
-		bool seen = !c->known[i];
-
-		for (size_t k = 0; !seen && k < n; k++)
-			seen = equal_values(c, out[k], i);
-		if (!seen)
-			out[n++] = i;
-	}
-	return n;
-}
-
-struct naming {
-	const char *name; /* "num_warps", "grid x" */
-	int length;
-	int rank_equal, rank_other, rank_threshold; /* -1: none of these */
-	bool of_config;
-};
-
-static int add_equal(struct traits *t, const struct column *c, const struct naming *w)
-{
-	size_t at[EQUALITY_MAX + 1], n = different(t, c, at);
-	int e = 0;
-
-	if (w->rank_equal < 0 || n > EQUALITY_MAX)
-		return 0;
-	for (size_t i = 0; !e && i < n; i++) {
-		struct comparison x = {c, at[i], 0};
-		char value[TEXT_BYTES];
-
-		if (c->text[at[i]])
-			snprintf(value, sizeof(value), "%.*s", c->length[at[i]], c->text[at[i]]);
-		else
-			snprintf(value, sizeof(value), "%" PRId64, c->value[at[i]]);
-		e = add(t, w->rank_equal, w->of_config, test_equal, &x, "%.*s=%s", w->length,
-			w->name, value);
-		if (!e && w->rank_other >= 0 && n > 2)
-			e = add(t, w->rank_other, w->of_config, test_other, &x, "%.*s ≠ %s",
-				w->length, w->name, value);
-	}
-	return e;
-}
-
-struct sorted {
-	int64_t value;
-	size_t unit;
-	bool failed;
-};
-
-static int compare_sorted(const void *x, const void *y)
-{
-	const struct sorted *a = x, *b = y;
-
-	return (a->value > b->value) - (a->value < b->value);
-}
-
-/* How the launches of one value fared: bit 0 some passed, bit 1 some failed. */
-static unsigned fared(const struct sorted *s, size_t count, size_t first, size_t *end)
-{
-	unsigned f = 0;
-
-	for (*end = first; *end < count && s[*end].value == s[first].value; ++*end)
-		f |= s[*end].failed ? 2 : 1;
-	return f;
-}
-
-/* Thresholds between values whose launches fared differently: no other one can separate better. */
-static int add_thresholds(struct traits *t, const struct column *c, const struct naming *w)
-{
-	_cleanup_free_ struct sorted *s = calloc(t->unit_count, sizeof(*s));
-	unsigned before = 0;
-	size_t n = 0;
-	int e = 0;
-
-	if (w->rank_threshold < 0)
-		return 0;
-	if (!s)
-		return -ENOMEM;
-	for (size_t i = 0; i < t->unit_count; i++) {
-		if (c->known[i] && c->text[i])
-			return 0;
-		if (c->known[i])
-			s[n++] = (struct sorted){c->value[i], i, t->units[i].failed};
-	}
-	qsort(s, n, sizeof(*s), compare_sorted);
-	for (size_t i = 0, end; !e && i < n; i = end) {
-		unsigned now = fared(s, n, i, &end);
-		struct comparison x = {c, s[i].unit, 0};
-
-		if (i && (now != before || now == 3)) {
-			e = add(t, w->rank_threshold, w->of_config, test_least, &x,
-				"%.*s ≥ %" PRId64, w->length, w->name, s[i].value);
-			if (!e)
-				e = add(t, w->rank_threshold, w->of_config, test_below, &x,
-					"%.*s < %" PRId64, w->length, w->name, s[i].value);
-		}
-		before = now;
-	}
-	return e;
-}
-
-static int add_column(struct traits *t, const struct column *c, const struct naming *w)
-{
-	int e = add_equal(t, c, w);
-
-	return e ? e : add_thresholds(t, c, w);
-}
+#define ALIGNMENT 16u /* what Triton specialises on */
 
 /* ---- options of the config ---- */
 
@@ -367,7 +93,7 @@ static int add_options(struct traits *t, struct column *c)
 				   RANK_OPTION_NOT, RANK_OPTION_THRESHOLD, true};
 
 		fill_named(t, c, &named[i], true);
-		e = add_column(t, c, &w);
+		e = column_add(t, c, &w);
 	}
 	return e;
 }
@@ -447,9 +173,9 @@ static int add_blocks(struct traits *t, struct column *c, const int64_t *sizes, 
 		}
 	}
 	for (size_t i = 0; !e && i < size_count; i++)
-		e = add(t, RANK_BLOCK, true, test_size, &sizes[i], "a block size of %" PRId64,
-			sizes[i]);
-	return e ? e : add_column(t, c, &w);
+		e = trait_add(t, RANK_BLOCK, true, test_size, &sizes[i], "a block size of %" PRId64,
+			      sizes[i]);
+	return e ? e : column_add(t, c, &w);
 }
 
 /* ---- arguments of the launch ---- */
@@ -471,11 +197,12 @@ static int add_tails(struct traits *t, const struct column *c, const struct word
 		struct comparison x = {c, 0, sizes[i]};
 		bool own = failing_size(t, sizes[i]);
 
-		e = add(t, own ? RANK_TAIL : RANK_OTHER_TAIL, false, test_remainder, &x,
-			"%.*s %% %" PRId64 " ≠ 0", w->name_length, w->name, sizes[i]);
+		e = trait_add(t, own ? RANK_TAIL : RANK_OTHER_TAIL, false, test_remainder, &x,
+			      "%.*s %% %" PRId64 " ≠ 0", w->name_length, w->name, sizes[i]);
 		if (!e)
-			e = add(t, own ? RANK_NO_TAIL : RANK_OTHER_TAIL, false, test_divides, &x,
-				"%.*s %% %" PRId64 " = 0", w->name_length, w->name, sizes[i]);
+			e = trait_add(t, own ? RANK_NO_TAIL : RANK_OTHER_TAIL, false, test_divides,
+				      &x, "%.*s %% %" PRId64 " = 0", w->name_length, w->name,
+				      sizes[i]);
 	}
 	return e;
 }
@@ -494,13 +221,13 @@ static int add_remainders(struct traits *t, const struct column *c, const struct
 		sizes->value[i] = sound ? c->value[i] % sizes->value[i] : 0;
 		sizes->known[i] = sound;
 	}
-	e = add(t, RANK_TAIL, false, test_remainder, &x, "%.*s %% %.*s ≠ 0", w->name_length,
-		w->name, length, name);
+	e = trait_add(t, RANK_TAIL, false, test_remainder, &x, "%.*s %% %.*s ≠ 0", w->name_length,
+		      w->name, length, name);
 	for (size_t i = 0; i < t->unit_count; i++)
 		sizes->value[i] = sizes->known[i] && !sizes->value[i];
 	return e ? e
-		 : add(t, RANK_NO_TAIL, false, test_remainder, &x, "%.*s %% %.*s = 0",
-		       w->name_length, w->name, length, name);
+		 : trait_add(t, RANK_NO_TAIL, false, test_remainder, &x, "%.*s %% %.*s = 0",
+			     w->name_length, w->name, length, name);
 }
 
 /* A block size that has a name of its own (BLOCK_K=32). */
@@ -558,13 +285,13 @@ static int add_scalar(struct traits *t, const struct column *c, const struct wor
 	if (!e)
 		e = add_product_tails(t, c, w, remainder);
 	if (!e)
-		e = add_column(t, c, &n);
+		e = column_add(t, c, &n);
 	if (!e)
-		e = add(t, RANK_ALIGNED_SCALAR, false, test_remainder, &x,
-			"%.*s not divisible by %u", w->name_length, w->name, ALIGNMENT);
+		e = trait_add(t, RANK_ALIGNED_SCALAR, false, test_remainder, &x,
+			      "%.*s not divisible by %u", w->name_length, w->name, ALIGNMENT);
 	if (!e)
-		e = add(t, RANK_ALIGNED_SCALAR, false, test_divides, &x, "%.*s divisible by %u",
-			w->name_length, w->name, ALIGNMENT);
+		e = trait_add(t, RANK_ALIGNED_SCALAR, false, test_divides, &x,
+			      "%.*s divisible by %u", w->name_length, w->name, ALIGNMENT);
 	return e;
 }
 
@@ -576,12 +303,13 @@ static int add_pointer(struct traits *t, const struct column *c, const struct wo
 	for (size_t i = 0; !e && i < ARRAY_LENGTH(bytes); i++) {
 		struct comparison x = {c, 0, bytes[i]};
 
-		e = add(t, RANK_ALIGNED, false, test_remainder, &x,
-			"%.*s not aligned to %" PRId64 " bytes", w->name_length, w->name, bytes[i]);
+		e = trait_add(t, RANK_ALIGNED, false, test_remainder, &x,
+			      "%.*s not aligned to %" PRId64 " bytes", w->name_length, w->name,
+			      bytes[i]);
 		if (!e)
-			e = add(t, RANK_ALIGNED, false, test_divides, &x,
-				"%.*s aligned to %" PRId64 " bytes", w->name_length, w->name,
-				bytes[i]);
+			e = trait_add(t, RANK_ALIGNED, false, test_divides, &x,
+				      "%.*s aligned to %" PRId64 " bytes", w->name_length, w->name,
+				      bytes[i]);
 	}
 	return e;
 }
@@ -634,7 +362,7 @@ static int add_grid(struct traits *t, struct column *c)
 			c->text[i] = NULL;
 			c->value[i] = t->units[i].launch->record->grid[axis];
 		}
-		e = add_column(t, c, &w);
+		e = column_add(t, c, &w);
 	}
 	return e;
 }
@@ -650,12 +378,12 @@ static int add_run(struct traits *t, struct column *c)
 		c->length[i] = (int)strlen(c->text[i]);
 		c->known[i] = true;
 	}
-	e = add_column(t, c, &recording);
+	e = column_add(t, c, &recording);
 	for (size_t i = 0; i < t->unit_count; i++) {
 		c->text[i] = NULL;
 		c->value[i] = (int64_t)t->units[i].launch->record->seq;
 	}
-	return e ? e : add_column(t, c, &order);
+	return e ? e : column_add(t, c, &order);
 }
 
 static bool test_ptx(const struct traits *t, size_t unit, const void *data)
@@ -677,17 +405,19 @@ static bool test_source(const struct traits *t, size_t unit, const void *data)
 static int add_sides(struct traits *t)
 {
 	static const bool yes = true, no = false;
-	int e = add(t, RANK_PTX, true, test_ptx, &no, "other PTX in B than in A");
+	int e = trait_add(t, RANK_PTX, true, test_ptx, &no, "other PTX in B than in A");
 
 	if (!e)
-		e = add(t, RANK_PTX, true, test_ptx, &yes, "the same PTX in A and B");
+		e = trait_add(t, RANK_PTX, true, test_ptx, &yes, "the same PTX in A and B");
 	if (!e)
-		e = add(t, RANK_CODE, true, test_code, &no, "other machine code in B than in A");
+		e = trait_add(t, RANK_CODE, true, test_code, &no,
+			      "other machine code in B than in A");
 	if (!e)
-		e = add(t, RANK_CODE, true, test_code, &yes, "the same machine code in A and B");
+		e = trait_add(t, RANK_CODE, true, test_code, &yes,
+			      "the same machine code in A and B");
 	return e ? e
-		 : add(t, RANK_SOURCE, true, test_source, &yes,
-		       "a source that changed between A and B");
+		 : trait_add(t, RANK_SOURCE, true, test_source, &yes,
+			     "a source that changed between A and B");
 }
 
 /* ---- units ---- */
