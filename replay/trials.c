@@ -10,6 +10,7 @@
 #include "lib/base.h"
 #include "replay/code.h"
 #include "replay/fidelity.h"
+#include "replay/restored.h"
 #include "replay/poison.h"
 #include "replay/spare.h"
 #include "replay/table.h"
@@ -289,6 +290,30 @@ static void add_circumstances(struct trials *t, char *reason, size_t size)
 				 b->devices.items[i].name, name);
 }
 
+/*
+ * An unfaithful launch may have begun with other memory than the recorded one: a copy that the
+ * device keeps was damaged on the way there, or since. Puts that first. 0 or -errno with err.
+ */
+static int add_restored(struct trials *t, char *reason, size_t size, struct error *err)
+{
+	struct moment when = trials_moment(t, PHASE_SETUP, SIDE_A, TRIAL_REPEAT, 0);
+	uint64_t bytes, address;
+	char place[120], before[480];
+	int rc;
+
+	runner_step(t->r, PHASE_SETUP, when.side, when.kind, when.index, when.setup_seconds);
+	rc = restored_check(t->r, &bytes, &address, err);
+	if (rc || !bytes)
+		return rc;
+	snprintf(before, sizeof(before), "%s", reason);
+	snprintf(reason, size,
+		 "memory was not restored: %llu bytes on the device are not as recorded, first at "
+		 "%s; %.240s",
+		 (unsigned long long)bytes,
+		 contents_place(&t->contents, address, place, sizeof(place)), before);
+	return 0;
+}
+
 /* Compares with the recording; sends CASE. */
 static int judge(struct trials *t, const struct runs *runs)
 {
@@ -325,6 +350,8 @@ static int judge(struct trials *t, const struct runs *runs)
 		rc = repeats ? recorded_scratch(t->c, &scratch) : -ENOMEM;
 	if (!rc)
 		rc = fidelity_judge(&e, &fidelity, reason, sizeof(reason));
+	if (!rc && fidelity == FIDELITY_UNFAITHFUL)
+		rc = add_restored(t, reason, sizeof(reason), &err);
 	if (!rc) {
 		if (fidelity == FIDELITY_UNFAITHFUL)
 			add_circumstances(t, reason, sizeof(reason));

@@ -190,6 +190,16 @@ with tempfile.TemporaryDirectory(prefix="kernelab-replay-") as folder:
     refused("other processes", arguments=[a, "--b", b, *soft, "-o", at("no.klab")], KERNELAB_SOFTGPU_MEMORY="2M")
     os.unlink(at("no.klab"))
 
+    # A copy that did not reach the device: unfaithful, and said to be that; of the guard bytes nothing comes of it.
+    for upload, faithful in (1, 0), (2, 1):
+        expect(run(a, "--b", b, *soft, *short, "-o", at(f"upload{upload}.klab"),
+                   KERNELAB_SOFTGPU_FAULT=f"cuMemcpyHtoDAsync_v2:{upload}:lose"), 0, f"{faithful} faithful")
+        said = subprocess.run([KERNELAB, "analyze", at(f"upload{upload}.klab"), "--json", "-"], capture_output=True,
+                              text=True).stdout
+        if bool(re.search(r"memory was not restored: \d+ bytes on the device are not as recorded, first at 0x504", said)) \
+                == bool(faithful):
+            problems.append(f"upload {upload} was lost: {said}")
+
     # A damaged chunk costs the launches that need it.
     damaged = bytearray(whole)
     damaged[whole.index(b".version 8.0")] ^= 1
