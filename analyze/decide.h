@@ -6,6 +6,7 @@
 #include "analyze/contents.h"
 #include "analyze/distribution.h"
 #include "analyze/metrics.h"
+#include "analyze/reference.h"
 #include "analyze/result.h"
 #include "analyze/rule.h"
 
@@ -44,6 +45,7 @@ struct output_verdict {
 	double predicted;                       /* f_pred of rule 6 */
 	uint32_t synthetic, synthetic_left_out; /* siblings in its noise, and those that are not */
 	struct distribution_figures distribution;
+	struct reference_figures reference;            /* of the first repeats of A and of B */
 	const struct record_content *pair[SIDE_COUNT]; /* that pair's contents; NULL: none */
 };
 

@@ -243,5 +243,12 @@ int output_decide(struct job *j, struct output_verdict *v, struct error *err)
 	e = compare_trials(j, poison, v, err);
 	if (!e)
 		determinism_judge(j, poison, v);
+	if (!e)
+		e = reference_measure(j->result->bundle, j->test_case->record, j->extent, v->dtype,
+				      content_of(t->repeats[SIDE_A][0], j->extent),
+				      content_of(t->repeats[SIDE_B][0], j->extent), &v->reference,
+				      err);
+	if (!e)
+		reference_settle(&v->reference, v->extent, &v->metrics, &v->chain, &v->outcome);
 	return e;
 }

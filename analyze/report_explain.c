@@ -74,6 +74,7 @@ static int put_output(FILE *out, const struct family_verdict *f, const struct ca
 		      const struct output_verdict *o)
 {
 	const struct metrics *m = &o->metrics;
+	char reference[PHRASE_BYTES];
 	int e = put_line(out, 2,
 			 text_format("output %s (%s, %" PRIu64 " elements): %s", o->name,
 				     dtype_name(o->dtype), m->elements, bucket_words(&o->outcome)));
@@ -89,6 +90,8 @@ static int put_output(FILE *out, const struct family_verdict *f, const struct ca
 					 "max ulp %" PRIu64 "; mean d %.6g, rms d %.6g, rms a %.6g",
 					 m->differing, m->max_abs, m->max_rel, m->max_ulp,
 					 metrics_mean(m), metrics_rms(m), metrics_rms_a(m)));
+	if (!e && *reference_text(&o->reference, reference, sizeof(reference)))
+		e = put_line(out, 4, text_format("reference in double precision: %s", reference));
 	return e ? e : put_chain(out, &o->chain, &o->outcome);
 }
 

@@ -213,6 +213,40 @@ static json_t *distribution(struct writer *w, const struct distribution_figures 
 	return object;
 }
 
+static json_t *pair(struct writer *w, const double x[SIDE_COUNT])
+{
+	json_t *list = json_array();
+
+	append(w, list, number(x[SIDE_A]));
+	append(w, list, number(x[SIDE_B]));
+	return list;
+}
+
+static json_t *reference(struct writer *w, const struct reference_figures *f)
+{
+	static const char *const nearer[] = {"A", "B", "equal"};
+	const struct record_reference *r = f->record;
+	json_t *object;
+
+	if (!r)
+		return json_null();
+	object = json_object();
+	put(w, object, "reason", text_or_null(r->reason && *r->reason ? r->reason : NULL));
+	put(w, object, "differing", count(r->differing));
+	put(w, object, "compared", count(f->compared));
+	put(w, object, "nearer", text_or_null(f->compared ? nearer[reference_nearer(f)] : NULL));
+	put(w, object, "rms_ulp", pair(w, f->rms_ulp));
+	put(w, object, "max_ulp", pair(w, f->max_ulp));
+	put(w, object, "rms_relative", pair(w, f->rms_relative));
+	put(w, object, "ties", count(f->ties));
+	put(w, object, "operations", count(r->operations));
+	put(w, object, "lost_places", count(r->lost_places));
+	put(w, object, "lost", text_or_null(r->lost && *r->lost ? r->lost : NULL));
+	put(w, object, "blocks", count(r->blocks));
+	put(w, object, "all_blocks", count(r->all_blocks));
+	return object;
+}
+
 static json_t *output(struct writer *w, const struct output_verdict *o)
 {
 	json_t *object = json_object();
@@ -226,6 +260,7 @@ static json_t *output(struct writer *w, const struct output_verdict *o)
 	put(w, object, "metrics", metrics(w, &o->metrics));
 	put(w, object, "recorded", recorded_steps(w, o));
 	put(w, object, "distribution", distribution(w, &o->distribution));
+	put(w, object, "reference", reference(w, &o->reference));
 	return object;
 }
 

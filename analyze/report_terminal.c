@@ -257,6 +257,7 @@ static void put_details(const struct terminal *t, const struct analysis *a,
 			const struct family_verdict *f)
 {
 	const struct case_verdict *c = family_worst_case(f);
+	const struct output_verdict *o = family_worst_output(f);
 	char text[PHRASE_BYTES], line[2 * PHRASE_BYTES];
 
 	fprintf(t->out, "\n%s%s%s", bucket_style(t, &f->outcome), phrase_family(text, a, f),
@@ -269,6 +270,8 @@ static void put_details(const struct terminal *t, const struct analysis *a,
 	lines_wrap(t->out, 2, line + strspn(line, " "));
 	put_named(t, "scope", f->scope.text);
 	put_named(t, "stage", f->stage.text);
+	if (o && *reference_text(&o->reference, text, sizeof(text)))
+		put_named(t, "reference in double precision", phrase_clean(text));
 	phrase_place(line, f);
 	if (*line)
 		lines_wrap(t->out, 2, line);

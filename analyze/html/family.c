@@ -315,6 +315,9 @@ static int put_launch(FILE *out, const struct family_verdict *f, const struct ca
 			 o->note ? "; " : "", o->note ? o->note : "");
 	if (!e && o)
 		e = put_item(out, "Output", text);
+	if (!e && o)
+		e = put_item(out, "Reference in double precision",
+			     reference_text(&o->reference, text, sizeof(text)));
 	fputs("</dl>\n", out);
 	return e;
 }

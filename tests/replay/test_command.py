@@ -273,6 +273,19 @@ with tempfile.TemporaryDirectory(prefix="kernelab-replay-") as folder:
                 again["families"][0][k] != first[k] for k in ("bucket", "rule", "evidence")):
             problems.append(f"{repro}: {again['families'][0]} instead of {first}")
 
+    # Which side is nearer to A's kernel in double precision.
+    make(at("third.klab"), "third")
+    make(at("coarse.klab"), "coarse", "no-data")
+    done = subprocess.run([KERNELAB, "diff", at("third.klab"), "--b", at("coarse.klab"), *soft, "--trials", "scaled",
+                           "--reference", "10", "--json", at("reference.json")], capture_output=True, text=True,
+                          env={**os.environ, "KERNELAB_SOFTGPU_LOG": "quiet"})
+    if "reference in double precision: A is nearer: rms error A 0.272, B 121 ulp" not in done.stdout:
+        problems.append(f"--reference: {done.stdout}{done.stderr}")
+    with open(at("reference.json")) as file:
+        found = json.load(file)["families"][0]["configs"][0]["cases"][0]["outputs"][0]["reference"]
+    if (found["nearer"], found["compared"], found["ties"]) != ("A", 1000, 0):
+        problems.append(f"--reference: {found}")
+
     # An image for another device: said in the result, no failure of the command.
     make(at("new.klab"), "scale", "other-arch")
     expect(run(at("new.klab"), "--b", "recorded", "-o", at("new-out.klab"), *soft), 0,
