@@ -183,6 +183,19 @@ bool byteset_has(const struct byteset *s, uint64_t address)
 	return chunk != SIZE_MAX && s->words[chunk] && s->words[chunk][bit / 64] >> bit % 64 & 1;
 }
 
+/* Two halves may make a whole: outputs, of which each pattern of poison shows a part. */
+static void add_words(struct byteset *s, size_t chunk, const uint64_t *more)
+{
+	uint64_t *words = s->words[chunk], all = UINT64_MAX;
+
+	for (size_t i = 0; i < BYTESET_WORDS; i++) {
+		words[i] |= more[i];
+		all &= words[i];
+	}
+	if (all == UINT64_MAX)
+		set_full(s, chunk);
+}
+
 /* Bit i set where byte i of 64 differs between x and y. */
 #ifdef __SSE2__
 static uint64_t differing_bytes(const uint8_t *x, const uint8_t *y)
@@ -219,7 +232,7 @@ static uint64_t differing_bytes(const uint8_t *x, const uint8_t *y)
 int byteset_add_compare(struct byteset *s, size_t chunk, const void *x, const void *y, bool equal)
 {
 	static _Thread_local uint64_t found[BYTESET_WORDS];
-	uint64_t all = UINT64_MAX, any = 0, *words;
+	uint64_t all = UINT64_MAX, any = 0;
 
 	if (is_full(s->words[chunk]) || (!equal && !memcmp(x, y, CHUNK_BYTES)))
 		return 0;
@@ -235,11 +248,9 @@ int byteset_add_compare(struct byteset *s, size_t chunk, const void *x, const vo
 		set_full(s, chunk);
 	if (all == UINT64_MAX || !any)
 		return 0;
-	words = chunk_words(s, chunk);
-	if (!words)
+	if (!chunk_words(s, chunk))
 		return -ENOMEM;
-	for (size_t i = 0; i < BYTESET_WORDS; i++)
-		words[i] |= found[i];
+	add_words(s, chunk, found);
 	return 0;
 }
 
@@ -254,8 +265,7 @@ int byteset_or(struct byteset *s, const struct byteset *other)
 		}
 		if (!chunk_words(s, i))
 			return -ENOMEM;
-		for (size_t j = 0; j < BYTESET_WORDS; j++)
-			s->words[i][j] |= other->words[i][j];
+		add_words(s, i, other->words[i]);
 	}
 	return 0;
 }

@@ -113,6 +113,13 @@ static void compares_every_byte(void **state)
 	check_equal(&agree, flags);
 	assert_int_equal(byteset_minus(&agree, &differ), 0);
 	assert_true(byteset_is_empty(&agree));
+	/* What agrees and what differs is all there is, by whichever way it is put together. */
+	assert_int_equal(byteset_add_compare(&agree, 1, x, y, true), 0);
+	assert_true(byteset_chunk_full(&agree, 1));
+	assert_int_equal(byteset_minus(&agree, &differ), 0);
+	assert_int_equal(byteset_or(&agree, &differ), 0);
+	assert_true(byteset_chunk_full(&agree, 1));
+	assert_int_equal(byteset_count(&agree), CHUNK_BYTES);
 	assert_int_equal(byteset_chunk(&differ, two_pieces[1].base), PIECE / CHUNK_BYTES);
 	assert_int_equal(byteset_address(&differ, PIECE / CHUNK_BYTES), two_pieces[1].base);
 	byteset_free(&differ);
