@@ -115,10 +115,10 @@ SHIM_EXPORT CUresult CUDAAPI cuLibraryGetKernel(CUkernel *kernel, CUlibrary libr
 		return real.cuLibraryGetKernel(kernel, library, name);
 	images_listen_late(library, &watch);
 	r = real.cuLibraryGetKernel(kernel, library, name);
+	if (r == CUDA_SUCCESS) /* asking for its layout has the driver load the code */
+		kernels_found_in_library(library, *kernel, name);
 	cupti_end(&watch);
 	images_heard(library, &watch);
-	if (r == CUDA_SUCCESS)
-		kernels_found_in_library(library, *kernel, name);
 	recorder_leave(&scope);
 	return r;
 }
@@ -127,12 +127,14 @@ SHIM_EXPORT CUresult CUDAAPI cuLibraryEnumerateKernels(CUkernel *kernels, unsign
 						       CUlibrary library)
 {
 	struct recorder_scope scope;
+	struct cupti_watch watch;
 	CUresult r;
 
 	REAL_OR_RETURN(cuLibraryEnumerateKernels);
 	r = real.cuLibraryEnumerateKernels(kernels, count, library);
 	if (r != CUDA_SUCCESS || !recorder_enter(&scope))
 		return r;
+	images_listen_late(library, &watch);
 	for (unsigned i = 0; i < count; i++) {
 		const char *name = NULL;
 
@@ -140,6 +142,8 @@ SHIM_EXPORT CUresult CUDAAPI cuLibraryEnumerateKernels(CUkernel *kernels, unsign
 		    real.cuKernelGetName(&name, kernels[i]) == CUDA_SUCCESS && name)
 			kernels_found_in_library(library, kernels[i], name);
 	}
+	cupti_end(&watch);
+	images_heard(library, &watch);
 	recorder_leave(&scope);
 	return r;
 }

@@ -200,10 +200,10 @@ SHIM_EXPORT CUresult CUDAAPI cuModuleGetFunction(CUfunction *function, CUmodule 
 		return real.cuModuleGetFunction(function, module, name);
 	images_listen_late(module, &watch);
 	r = real.cuModuleGetFunction(function, module, name);
-	cupti_end(&watch);
-	images_heard(module, &watch);
 	if (r == CUDA_SUCCESS)
 		kernels_found(module, *function, name);
+	cupti_end(&watch);
+	images_heard(module, &watch);
 	recorder_leave(&scope);
 	return r;
 }
@@ -213,12 +213,14 @@ SHIM_EXPORT CUresult CUDAAPI cuModuleEnumerateFunctions(CUfunction *functions, u
 							CUmodule module)
 {
 	struct recorder_scope scope;
+	struct cupti_watch watch;
 	CUresult r;
 
 	REAL_OR_RETURN(cuModuleEnumerateFunctions);
 	r = real.cuModuleEnumerateFunctions(functions, count, module);
 	if (r != CUDA_SUCCESS || !recorder_enter(&scope))
 		return r;
+	images_listen_late(module, &watch);
 	for (unsigned i = 0; i < count; i++) {
 		const char *name = NULL;
 
@@ -226,6 +228,8 @@ SHIM_EXPORT CUresult CUDAAPI cuModuleEnumerateFunctions(CUfunction *functions, u
 		    real.cuFuncGetName(&name, functions[i]) == CUDA_SUCCESS && name)
 			kernels_found(module, functions[i], name);
 	}
+	cupti_end(&watch);
+	images_heard(module, &watch);
 	recorder_leave(&scope);
 	return r;
 }

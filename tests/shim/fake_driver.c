@@ -249,11 +249,22 @@ EXPORT CUresult CUDAAPI cuStreamQuery(CUstream stream)
 EXPORT void (*fake_module_loaded)(void);
 EXPORT void (*fake_module_loaded)(void);
 
-/* With FAKE_LAZY=1 code is loaded when it is looked up or launched first. */
-static void code_loaded(int lazily)
+/* With FAKE_LAZY=1 code is loaded when it is first needed: once, behind the call that hands it
+ * over. */
+static int code_waits;
+
+static void code_given(void)
 {
-	if (fake_module_loaded && flag("FAKE_LAZY") == lazily)
+	code_waits = flag("FAKE_LAZY");
+	if (fake_module_loaded && !code_waits)
 		fake_module_loaded();
+}
+
+static void code_needed(void)
+{
+	if (code_waits && fake_module_loaded)
+		fake_module_loaded();
+	code_waits = 0;
 }
 
 /* A library's kernel is no function, but may be launched as one. */
@@ -275,7 +286,7 @@ EXPORT CUresult CUDAAPI cuModuleLoadData(CUmodule *module, const void *image)
 {
 	*module = spare ? spare : malloc(1);
 	spare = NULL;
-	code_loaded(0);
+	code_given();
 	return *module ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -299,7 +310,7 @@ EXPORT CUresult CUDAAPI cuModuleUnload(CUmodule module)
 
 EXPORT CUresult CUDAAPI cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
 {
-	code_loaded(1);
+	code_needed();
 	*function = calloc(1, sizeof(**function));
 	snprintf((*function)->name, sizeof((*function)->name), "%s", name);
 	return CUDA_SUCCESS;
@@ -327,7 +338,7 @@ EXPORT CUresult CUDAAPI cuLibraryLoadData(CUlibrary *library, const void *code, 
 					  void **jit_values, unsigned jit_count,
 					  CUlibraryOption *options, void **values, unsigned count)
 {
-	code_loaded(0);
+	code_given();
 	*library = malloc(1);
 	return *library ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -376,7 +387,7 @@ EXPORT CUresult CUDAAPI cuKernelGetFunction(CUfunction *function, CUkernel kerne
 {
 	if (!is_kernel(kernel))
 		return CUDA_ERROR_INVALID_HANDLE;
-	code_loaded(1);
+	code_needed();
 	*function = calloc(1, sizeof(**function));
 	**function = kernel->function;
 	return CUDA_SUCCESS;
@@ -438,6 +449,7 @@ EXPORT CUresult CUDAAPI cuKernelGetParamInfo(CUkernel kernel, size_t index, size
 {
 	struct CUfunc_st function = kernel->function;
 
+	code_needed();
 	return cuFuncGetParamInfo(&function, index, offset, size);
 }
 
