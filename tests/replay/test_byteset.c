@@ -115,9 +115,11 @@ static void compares_every_byte(void **state)
 	assert_true(byteset_is_empty(&agree));
 	/* What agrees and what differs is all there is, by whichever way it is put together. */
 	assert_int_equal(byteset_add_compare(&agree, 1, x, y, true), 0);
+	assert_false(byteset_chunk_full(&agree, 1));
+	assert_int_equal(byteset_or(&agree, &differ), 0);
 	assert_true(byteset_chunk_full(&agree, 1));
 	assert_int_equal(byteset_minus(&agree, &differ), 0);
-	assert_int_equal(byteset_or(&agree, &differ), 0);
+	assert_int_equal(byteset_add_compare(&agree, 1, x, y, false), 0);
 	assert_true(byteset_chunk_full(&agree, 1));
 	assert_int_equal(byteset_count(&agree), CHUNK_BYTES);
 	assert_int_equal(byteset_chunk(&differ, two_pieces[1].base), PIECE / CHUNK_BYTES);
