@@ -129,6 +129,18 @@ def check_frontend(python, top, other):
         expect(all(c["cases"] and not c["unproven"] or c["same_ptx"] for c in configs(found)), f"{other} from source: {found['families']}")
 
 
+def check_grid(python, top):
+    """A config that only B has, launched there with another size: its grid on A's launches follows from the others'."""
+    out, b = os.path.join(top, "out"), os.path.join(top, "only")
+    capture(python, b, "jit_program.py", "--no-data", JIT_ONLY_ROWS="8")
+    found = replay(out, b, os.path.join(top, "grid.klab"))
+    family = next(f for f in found["families"] if f["name"] == "row_sum_k")
+    config = next(c for c in family["configs"] if c["pairing"] == "B only")
+    expect("grid 3x1x1 = cdiv(m, ROWS) x 1 x 1, as in 4 launches" in json.dumps(family), f"grid: {family}")
+    expect(config["bucket"] == 1 and [c["fidelity"] for c in config["cases"]] == ["faithful"],
+           f"with that grid: {config}")
+
+
 def check_pairs(python, top):
     """GROUP leaves no trace in the block shapes; Gluon is not compiled from source."""
     out, result = os.path.join(top, "pairs"), os.path.join(top, "pairs.klab")
@@ -188,6 +200,7 @@ for test_python in pythons:
         check_children(test_python, folder)
         check_pin(test_python, folder)
         check_frontend(test_python, folder, another)
+        check_grid(test_python, folder)
         check_pairs(test_python, folder)
 if not versions:
     sys.exit(77)
