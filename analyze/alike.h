@@ -184,8 +184,49 @@ static void squares_f16(const unsigned char *raw, double *sums)
 			x[i] = VALUE(raw[i]);                              \
 		add_singles(x, GROUP_BYTES, sums);                         \
 	}
+#if WIDTH > 2
+/* As halves first, which the processor widens, denormals too, as fast as any. */
+#if WIDTH == 8
+typedef uint16_t halves __attribute__((vector_size(32)));
+#define HALVES_OF_BYTES(at)  ((halves)_mm256_cvtepu8_epi16(_mm_loadu_si128((const void *)(at))))
+#define SINGLES_OF_HALVES(h) _mm512_cvtph_ps((__m256i)(h))
+#define STORE_SINGLES        _mm512_storeu_ps
+#define SCALE_SINGLES(x, by) _mm512_mul_ps(x, _mm512_set1_ps(by))
+#else
+typedef uint16_t halves __attribute__((vector_size(16)));
+#define HALVES_OF_BYTES(at)  ((halves)_mm_cvtepu8_epi16(_mm_loadl_epi64((const void *)(at))))
+#define SINGLES_OF_HALVES(h) _mm256_cvtph_ps((__m128i)(h))
+#define STORE_SINGLES        _mm256_storeu_ps
+#define SCALE_SINGLES(x, by) _mm256_mul_ps(x, _mm256_set1_ps(by))
+#endif
+
+/* The magnitude where a half has it is the number times 2^-8; all ones is the NaN. */
+static void squares_f8e4m3(const unsigned char *raw, double *sums)
+{
+	float x[STRETCH_BYTES];
+
+	for (size_t i = 0; i < STRETCH_BYTES; i += sizeof(halves) / 2) {
+		halves h = (HALVES_OF_BYTES(raw + i) & 0x7f) << 7;
+
+		h |= (halves)(h == 0x3f80) & 0x7e00;
+		STORE_SINGLES(x + i, SCALE_SINGLES(SINGLES_OF_HALVES(h), 256.0f));
+	}
+	add_singles(x, GROUP_BYTES, sums);
+}
+
+/* The upper half of a half. */
+static void squares_f8e5m2(const unsigned char *raw, double *sums)
+{
+	float x[STRETCH_BYTES];
+
+	for (size_t i = 0; i < STRETCH_BYTES; i += sizeof(halves) / 2)
+		STORE_SINGLES(x + i, SINGLES_OF_HALVES(HALVES_OF_BYTES(raw + i) << 8));
+	add_singles(x, GROUP_BYTES, sums);
+}
+#else
 SQUARES_BYTES(f8e4m3, e4m3_value)
 SQUARES_BYTES(f8e5m2, e5m2_value)
+#endif
 SQUARES_BYTES(f8e4m3fnuz, e4m3fnuz_value)
 SQUARES_BYTES(f8e5m2fnuz, e5m2fnuz_value)
 
