@@ -45,6 +45,7 @@ struct noise_input {
 	double u;         /* largest unit roundoff on the way to the output */
 	uint64_t serial;  /* additions one after the other in A; 0: not known */
 	double function;  /* greatest documented error of approximate functions there; 0: none */
+	bool periodic;    /* sin or cos are among them */
 	double h;         /* relative step of the perturbed inputs */
 	uint64_t columns; /* elements that share a reduction; 0: not known */
 	const struct record_content *plain; /* A */

@@ -61,7 +61,9 @@ static struct step ask_flips(const struct noise_case *c)
 	if (!is_narrow_type(c))
 		return (struct step){.note = "16- and 8-bit outputs only"};
 	return step_of(share_lower_bound(c->pooled_flips, c->pooled, Z_FREQUENCY), flips_limit(c),
-		       NULL);
+		       c->input->periodic && c->input->function > c->input->u
+			       ? "the limit takes sin.approx or cos.approx of |x| <= 2 pi"
+			       : NULL);
 }
 
 static double bias_part(double mean, double z, double limit)

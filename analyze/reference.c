@@ -69,7 +69,8 @@ static void add_element(struct reference_figures *f, const struct record_extent 
 			const unsigned char *a, const unsigned char *b, double r)
 {
 	double x[SIDE_COUNT], ulp = spacing(t, r);
-	double near = (e->function + 4 * e->roundoff) * fabs(r);
+	double u = e->roundoff > 0 ? e->roundoff : 0x1p-24; /* of an integer none is noted */
+	double near = (e->function + 4 * u) * fabs(r);
 	int64_t order[SIDE_COUNT];
 
 	number_load(t, a, 1, &x[SIDE_A], &order[SIDE_A]);

@@ -91,6 +91,7 @@ void vicinity_gather(struct job *j, const struct output_verdict *v,
 				   .dtype = v->dtype,
 				   .u = v->extent->roundoff,
 				   .function = v->extent->function,
+				   .periodic = (v->extent->flags & EXTENT_PERIODIC) != 0,
 				   .serial = v->extent->serial,
 				   .plain = content_of(plain, j->extent)};
 	moved_count = trials_stored(moved, moved_count);

@@ -14,6 +14,7 @@
 #include "lib/base.h"
 #include "replay/change.h"
 #include "replay/code.h"
+#include "replay/rounding.h"
 #include "replay/uses.h"
 #include "replay/versions.h"
 #include "replay/environment.h"
@@ -522,65 +523,6 @@ static int note_pair(struct ledger *r, const struct open_case *c)
 	return p->reason ? 0 : -ENOMEM;
 }
 
-/* The largest roundoff on the way to an output, by one side's PTX; the last cast counts where the
- * output itself is finer. */
-static double side_roundoff(const struct precision *p, const struct record_extent *x)
-{
-	size_t first = x->arg ? x->arg - 1 : 0;
-	size_t end = x->arg ? x->arg : STORES_MAX_PARAMS;
-	double u = 0;
-
-	for (size_t i = first; i < end; i++) {
-		u = fmax(u, p->inner[i]);
-		if (p->cast[i] > dtype_roundoff(x->dtype))
-			u = fmax(u, p->cast[i]);
-	}
-	return u;
-}
-
-/* The greatest error that is documented of an approximate function on the way to an output. */
-static double side_function(const struct precision *p, const struct record_extent *x)
-{
-	size_t first = x->arg ? x->arg - 1 : 0;
-	size_t end = x->arg ? x->arg : STORES_MAX_PARAMS;
-	double error = 0;
-
-	for (size_t i = first; i < end; i++)
-		error = fmax(error, p->function[i]);
-	return error;
-}
-
-/* A's: a B that computes in a coarser type than A must not widen its own allowance by that. B's
- * where A has no PTX that tells. */
-static void set_roundoff(const struct replay_case *c, struct record_extent *x)
-{
-	bool a = c->precision[SIDE_A];
-	const struct precision *p = c->precision[a ? SIDE_A : SIDE_B];
-	double u;
-
-	if (!p || (x->arg && x->arg > STORES_MAX_PARAMS) || !dtype_roundoff(x->dtype))
-		return;
-	u = side_roundoff(p, x);
-	x->function = side_function(p, x);
-	x->serial = c->serial;
-	x->roundoff = u > 0 ? u : x->dtype == DTYPE_F64 ? 0x1p-53 : 0x1p-24;
-	if (u > 0)
-		x->roundoff_how = a ? "PTX of A" : "PTX of B";
-	else
-		x->roundoff_how =
-			a ? "PTX of A: copied, not computed" : "PTX of B: copied, not computed";
-}
-
-static void set_added(const struct replay_case *c, struct record_extent *x)
-{
-	static const uint32_t flags[SIDE_COUNT] = {EXTENT_ADDED_A, EXTENT_ADDED_B};
-
-	for (int s = 0; s < SIDE_COUNT; s++)
-		if (c->precision[s] && x->arg && x->arg <= STORES_MAX_PARAMS &&
-		    dtype_is_float((enum dtype)x->dtype) && c->precision[s]->added[x->arg - 1])
-			x->flags |= flags[s];
-}
-
 /* Names the module variable that the extent lies in. */
 static void set_variable(const struct replay_case *c, struct record_extent *x)
 {
@@ -674,8 +616,7 @@ int ledger_case(struct ledger *r, struct open_case *c)
 	record.extents.items = c->extents.items;
 	record.extents.count = c->extents.count;
 	for (size_t i = 0; i < c->extents.count; i++) {
-		set_roundoff(rc_case, &c->extents.items[i]);
-		set_added(rc_case, &c->extents.items[i]);
+		rounding_note(rc_case, &c->extents.items[i]);
 		set_variable(rc_case, &c->extents.items[i]);
 	}
 	count_case(r->summary, (enum fidelity)record.fidelity, rc_case->derived);

@@ -393,7 +393,12 @@ static int visit_sources(struct slice *s, size_t at, bool copy)
 	return visit_operands(s, rest, copy);
 }
 
-static int follow(struct slice *s, double *inner, double *cast, double *function)
+static bool is_periodic(struct token op)
+{
+	return (token_starts(op, "sin.") || token_starts(op, "cos.")) && has(op, "approx");
+}
+
+static int follow(struct slice *s, double *inner, double *cast, double *function, bool *periodic)
 {
 	while (s->work_count) {
 		uint32_t item = s->work[--s->work_count];
@@ -409,6 +414,7 @@ static int follow(struct slice *s, double *inner, double *cast, double *function
 			if (e == EFFECT_END)
 				continue;
 			*function = fmax(*function, function_error(x->opcode));
+			*periodic |= is_periodic(x->opcode);
 			if (e == EFFECT_CAST && copy)
 				*cast = fmax(*cast, roundoff);
 			else
@@ -450,7 +456,8 @@ static int slice_param(struct slice *s, struct flow *f, unsigned p, struct preci
 			rc = visit_operands(s, rest, !adds);
 		}
 		if (!rc)
-			rc = follow(s, &out->inner[p], &out->cast[p], &out->function[p]);
+			rc = follow(s, &out->inner[p], &out->cast[p], &out->function[p],
+				    &out->periodic[p]);
 		if (rc)
 			return rc;
 	}

@@ -21,6 +21,8 @@ struct precision {
 	 * div.full, tanh.approx, …) on that slice, relative to its result; 0 without any.
 	 */
 	double function[STORES_MAX_PARAMS];
+	/* sin.approx or cos.approx are among them: their error is documented for |x| <= 2 pi. */
+	bool periodic[STORES_MAX_PARAMS];
 	/* Floats are added atomically through parameter i (red, atom; or a loop around atom.cas).
 	 */
 	bool added[STORES_MAX_PARAMS];

@@ -137,6 +137,8 @@ const char *trial_status_name(uint32_t v);
 /* The PTX of A, of B adds floats to it atomically: no order of the additions is promised. */
 #define EXTENT_ADDED_A (1u << 1)
 #define EXTENT_ADDED_B (1u << 2)
+/* sin.approx or cos.approx on the way: their documented error holds for |x| <= 2 pi */
+#define EXTENT_PERIODIC (1u << 3)
 
 /* ---- sub-records: F(number, kind, name, what it is) ---- */
 

@@ -148,8 +148,11 @@ static void errors_are_those_of_the_document(void **state)
 		_cleanup_free_ char *ptx =
 			text_format("%s%s %%f2, %%f1;\nst.global.f32 [%%rd2], %%f2;\n%s", HEAD,
 				    known[i].opcode, TAIL);
-		double error = of_text(ptx, "k").function[1];
+		struct precision p = of_text(ptx, "k");
+		double error = p.function[1];
+		bool periodic = strstr(known[i].opcode, "sin.") || strstr(known[i].opcode, "cos.");
 
+		assert_int_equal(p.periodic[1], periodic);
 		if (log2(error) < known[i].log2 || log2(error) > known[i].log2 + 0.01)
 			fail_msg("%s: 2^%g", known[i].opcode, log2(error));
 	}
