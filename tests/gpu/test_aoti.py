@@ -36,10 +36,16 @@ def run(*command, statuses=(0,), **environment):
     return done
 
 
+def runtime():
+    """Where what g++ builds finds its C++ library: it may be newer than the system's."""
+    library = subprocess.run(["g++", "-print-file-name=libstdc++.so.6"], capture_output=True, text=True).stdout.strip()
+    return os.pathsep.join(filter(None, (os.path.dirname(library), os.environ.get("LD_LIBRARY_PATH"))))
+
+
 def caches(folder):
     # Which vector units the host has does not matter here; Inductor would compile and load a library for each to find out.
     return {"TRITON_CACHE_DIR": os.path.join(folder, "triton"), "TORCHINDUCTOR_CACHE_DIR": folder,
-            "TORCHINDUCTOR_VEC_ISA_OK": "0"}
+            "TORCHINDUCTOR_VEC_ISA_OK": "0", "LD_LIBRARY_PATH": runtime()}
 
 
 def build_loader(output):
