@@ -57,6 +57,12 @@ def gb(cost, what):
     return f"{cost[what + '_bytes'] * 1e-9:.3f}"
 
 
+def rate(cost, what, activity):
+    """With the rate on the device; the software device's says nothing."""
+    seconds = cost[activity + "_s"]
+    return gb(cost, what) + (f" ({cost[what + '_bytes'] * 1e-9 / seconds:.0f}/s)" if seconds else "")
+
+
 def row(name, cost):
     whole = sum(cost[f"{t}_s"] for t in TIMES)
     shares = ", ".join(f"{t} {100 * cost[f'{t}_s'] / whole:.0f}" for t in
@@ -64,7 +70,8 @@ def row(name, cost):
     working = whole - cost["waiting_s"] - cost["loading_s"]
     print(f"| {name} | {cost['trials']:.0f} | {cost['wall_s']:.2f} | {cost['trials'] / cost['wall_s']:.0f} "
           f"| {cost['trials'] / working:.0f} | {gb(cost, 'uploaded')} ({gb(cost, 'input')}) "
-          f"| {gb(cost, 'downloaded')} | {gb(cost, 'restored')} | {shares} |", flush=True)
+          f"| {gb(cost, 'downloaded')} | {rate(cost, 'restored', 'restoring')} | {rate(cost, 'changed', 'changing')} "
+          f"| {rate(cost, 'compared', 'comparing')} | {shares} |", flush=True)
 
 
 def main():
@@ -78,8 +85,8 @@ def main():
     o = parser.parse_intermixed_args()
     o.build = os.path.abspath(o.build)
     o.kernelab = os.path.join(o.build, "tools/kernelab")
-    print("| launches | trials | s | trials/s | /s of work | GB up (inputs) | GB down | GB restored | % of the workers' time |\n"
-          "|---|---|---|---|---|---|---|---|---|")
+    print("| launches | trials | s | trials/s | /s of work | GB up (inputs) | GB down | GB restored "
+          "| GB changed | GB compared | % of the workers' time |\n|---|---|---|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         if o.small:
             row(f"{o.small} small", replay(o, folder, "small", record(o, folder, "s", o.small, 16384 + 16 * o.small)))
