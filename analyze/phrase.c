@@ -175,8 +175,8 @@ char *phrase_figures(char *out, const struct family_verdict *f)
 				 (double)m->steps / (double)(m->elements - m->zero_both)),
 			 m->max_ulp);
 	else
-		snprintf(out, PHRASE_BYTES, "|d| %.2g, %.3g ulp, %s", m->max_abs,
-			 (double)m->max_ulp,
+		snprintf(out, PHRASE_BYTES, "|d| %.2g, %.*g ulp, %s", m->max_abs,
+			 m->max_ulp < 100000 ? 5 : 1, (double)m->max_ulp,
 			 percent(share, sizeof(share), (double)m->differing / (double)m->elements));
 	return out;
 }
