@@ -57,7 +57,7 @@ int twin_launch(struct trials *t, const struct twin *w, enum side side, struct o
 
 	if (w->setting.launches)
 		when.seconds *= w->setting.launches;
-	if (w->setting.disturb) {
+	if (w->setting.disturb && !t->r->software) {
 		/* A grid that needs all its blocks at once may never end where they have no room.
 		 */
 		double enough = DISTURBED_SECONDS + 50e-6 * w->setting.usual_us;

@@ -45,6 +45,7 @@ struct fixture {
 	enum body recorded; /* which kernel */
 	bool no_data;       /* geometry only */
 	bool stale;         /* Y holds the right result already */
+	bool rare;          /* the recorded launch was a tenth one, of BODY_RARE */
 	bool wrong_after;   /* the recorded result is one that the kernel does not give */
 	bool no_after;
 	bool no_metadata;    /* no .json and .source */

@@ -189,6 +189,20 @@ static void a_varying_kernel_is_nondeterministic(void **state)
 	check_case(FIDELITY_UNFAITHFUL);
 }
 
+/* What was recorded is what A gives now and then: it takes more than three repeats to see that. */
+static void a_rare_result_is_reproduced(void **state)
+{
+	replay(&(struct fixture){.path = a_path, .recorded = BODY_RARE, .rare = true}, NULL);
+	assert_int_equal(result->cases.items[0].fidelity, FIDELITY_FAITHFUL);
+	assert_in_range(count_trials(SIDE_A), 4, 3 + 20 + 2);
+	close_result(NULL);
+	replay(
+		&(struct fixture){
+			.path = a_path, .recorded = BODY_RARE, .rare = true, .wrong_after = true},
+		NULL);
+	assert_int_equal(result->cases.items[0].fidelity, FIDELITY_UNFAITHFUL);
+}
+
 /* B varies, A does not: A is repeated more often before B alone is called nondeterministic. */
 static void a_is_repeated_where_b_varies(void **state)
 {
@@ -424,6 +438,7 @@ int main(void)
 		T(wrong_recordings_are_unfaithful),
 		T(a_varying_kernel_is_nondeterministic),
 		T(a_is_repeated_where_b_varies),
+		T(a_rare_result_is_reproduced),
 		T(configs_of_one_side_are_listed),
 		T(other_specialisations_do_not_stand_in),
 		T(a_may_come_from_another_bundle),
