@@ -347,3 +347,17 @@ def attention(q, k, v, o, lse, N, scale, BM: tl.constexpr, BN: tl.constexpr, D: 
     out = acc / total[:, None]
     tl.store(o + m[:, None] * D + d[None, :], out.to(tl.bfloat16))
     tl.store(lse + m, tl.log(total) + top)
+
+
+@triton.jit
+def dot_atomic(x, w, y, width, pitch, parts, BLOCK: tl.constexpr):
+    """y += a row times w, over every parts-th block of it, by atomics: programs (row, part)."""
+    row = tl.program_id(0)
+    place = tl.program_id(1)
+    acc = tl.zeros((BLOCK,), tl.float32)
+    for step in range(place, tl.cdiv(width, BLOCK), parts):
+        col = step * BLOCK + tl.arange(0, BLOCK)
+        mask = col < width
+        v = tl.load(x + row * pitch + col, mask=mask, other=0.0)
+        acc += v * tl.load(w + col, mask=mask, other=0.0)
+    tl.atomic_add(y + row, tl.sum(acc, axis=0))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Compiles the pairs of table.py into kernels of A, of B and a reference in double precision.
 
-    make_corpus.py OUT [--only REGEX] [--other-ptxas PTXAS] [--other-triton PYTHON]
+    make_corpus.py OUT [--only REGEX] [--other-ptxas PTXAS] [--other-triton PYTHON]…
 
 Runs under the Python of a Triton installation with NVRTC (scripts/make-corpus) and needs no GPU. OUT/a, OUT/b
 and OUT/ref hold what TRITON_CACHE_DIR would hold and a manifest (tests/apps/kernels.c reads it);
@@ -69,6 +69,26 @@ def version(assembler):
     return out.split(", V")[1].split()[0]
 
 
+def instructions(path):
+    """What a PTX file executes, with registers in the order of their use."""
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    text = text[text.index(".entry"):]
+    text = re.sub(r"//[^\n]*", "", text[text.index("{") + 1:text.index("\n}")])
+    lines = [" ".join(line.split()) for line in text.splitlines()
+             if line.strip() and not re.match(r"\s*(\.|\$L__)", line)]
+    lines = [re.sub(r"^(ld\.param|mov)\.[us](\d+)", r"\1.b\2", line) for line in lines]
+    names = {}
+    return re.sub(r"%[a-z]+\d+", lambda m: names.setdefault(m[0], f"%{len(names)}"), "\n".join(lines))
+
+
+def tritons(pythons):
+    """Version → Python of its installation."""
+    ask = [sys.executable, "-c", "import triton; print(triton.__version__)"]
+    return {subprocess.run([p, *ask[1:]], capture_output=True, text=True, check=True).stdout.strip(): p
+            for p in pythons}
+
+
 class Maker:
     def __init__(self, out):
         self.kernels = maker()
@@ -77,6 +97,7 @@ class Maker:
         self.text = text_of("families.py")
         self.cuda_text = text_of("families.cu")
         self.loaded_nvrtc = None
+        self.same = []
         self.lines = {"a": [], "b": [], "ref": []}
 
     @property
@@ -167,7 +188,12 @@ class Maker:
         with open(path, "w", encoding="utf-8") as f:
             json.dump(meta, f)
 
-    def pair(self, row, other, other_triton=None):
+    def differ(self, a, b, row):
+        """A pair of the same instructions would be none."""
+        name = row["name"] + ".ptx"
+        return instructions(os.path.join(a, name)) != instructions(os.path.join(b, name))
+
+    def pair(self, row, other, others):
         family, name = FAMILIES[row["family"]], row["name"]
         kinds, constants = family["kinds"], family["constants"]
         if "cuda" in family:
@@ -175,13 +201,15 @@ class Maker:
             b = self.cuda("b", name, row["family"], row["edits"], row["flags"])
         else:
             a = self.compile("a", name, self.source(row["family"], name), kinds, constants)
-            b = self.compile_elsewhere(other_triton, row) if row["triton"] else self.compile(
+            b = self.compile_elsewhere(others[row["triton"]], row) if row["triton"] else self.compile(
                 "b", name, self.source(row["family"], name, row["edits"]), kinds,
                 {**constants, **row["constants"]}, row["warps"] or WARPS)
         if row["warps"]:
             self.keep_identity(b, name, WARPS)
         if row["ptx"] or row["ptxas"]:
             self.assemble(b, name, row["ptx"], other if row["ptxas"] else ptxas())
+        if row["triton"] and not self.differ(a, b, row):
+            self.same.append(name)
         shutil.copyfile(os.path.join(a, name + ".source"), os.path.join(b, name + ".source"))
         if row["constants"]:  # block sizes are part of how the client knows an image
             self.lines["b"][-1] = re.sub(r"blocks=\S+", self.lines["a"][-1].split()[-1],
@@ -234,7 +262,8 @@ def main():
     parser.add_argument("out")
     parser.add_argument("--only", default="", metavar="REGEX", help="only pairs whose name matches")
     parser.add_argument("--other-ptxas", metavar="PTXAS", help="for the pairs that differ by it alone")
-    parser.add_argument("--other-triton", metavar="PYTHON", help="with another Triton, likewise")
+    parser.add_argument("--other-triton", metavar="PYTHON", action="append", default=[],
+                        help="with another Triton, likewise; may be repeated")
     parser.add_argument("--b-of", metavar="NAME", help="only B of one pair, by this Triton")
     args = parser.parse_args()
     out = os.path.abspath(args.out)
@@ -243,14 +272,17 @@ def main():
         os.makedirs(os.path.join(out, side))
     for name in ("TRITON_PTXAS_PATH", "TRITON_KERNEL_DUMP", "TRITON_DISABLE_LINE_INFO"):
         os.environ.pop(name, None)
+    others = tritons(args.other_triton)
     rows = [r for r in PAIRS.values() if re.search(args.only, r["name"]) and
-            (args.other_ptxas or not r["ptxas"]) and (args.other_triton or not r["triton"])]
+            (args.other_ptxas or not r["ptxas"]) and (args.b_of or not r["triton"] or r["triton"] in others)]
     work = Maker(out)
     if args.b_of:
         make_b(work, PAIRS[args.b_of])
         return
     for row in rows:
-        work.pair(row, args.other_ptxas, args.other_triton)
+        work.pair(row, args.other_ptxas, others)
+    if work.same:
+        sys.exit(f"make_corpus: the same PTX on both sides, no pair: {' '.join(work.same)}")
     families = list(dict.fromkeys(r["family"] for r in rows))
     for family in families:
         work.reference(family)
@@ -268,6 +300,7 @@ def main():
     import triton
     with open(os.path.join(out, "versions"), "w", encoding="utf-8") as f:
         f.write(f"triton {triton.__version__} ptxas {version(ptxas())} nvrtc {work.nvrtc.version}\n")
+        f.writelines(f"other triton {v}\n" for v in others)
         if args.other_ptxas:
             f.write(f"other ptxas {version(args.other_ptxas)}\n")
     print(f"{len(rows)} pairs of {len(families)} families")

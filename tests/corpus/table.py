@@ -146,6 +146,9 @@ FAMILIES = {
                       launch=lambda n, c: ((2, 1), [
                           ("in", "bf16", 64 * 32), ("in", "bf16", n * 32), ("in", "bf16", n * 32),
                           ("out", "bf16", 64 * 32), ("out", "f32", 64), n, 0.17677669])),
+    "dot_atomic": dict(half="tuned", kinds="PPPnNn", constants={"BLOCK": 64}, shapes=row_shapes(),
+                       launch=lambda w, c: ((ROWS, 4), [full("in", "f32", 528), ("in", "f32", 512),
+                                                        ("sum", "f32", ROWS), w, 528, 4])),
 }
 INPUTS = ["gauss", "positive", "alternating"]
 
@@ -154,12 +157,12 @@ PAIRS = {}
 
 
 def pair(kind, change, family, *edits, ptx=(), constants=None, ptxas=False, warps=None, flags=(),
-         triton=False, fast=False, miss=None, bucket=None):
+         triton=None, fast=False, miss=None, bucket=None):
     """
     One row. edits: (old, new) in the family's source, same number of lines; ptx: (pattern, new,
     count) on B's PTX; constants: other block sizes for B; ptxas: B assembled by another ptxas (says
     nothing on the software device); warps: B compiled for as many, under A's identity; flags: of
-    NVRTC for B; triton: B compiled by another Triton. miss: why today's rules give another bucket than they should.
+    NVRTC for B; triton: B compiled by the Triton of that version. miss: why today's rules give another bucket than they should.
     """
     name = f"{kind}_{family}_{change}".replace("-", "_")
     assert name not in PAIRS and len(name) < 64, name
@@ -180,6 +183,15 @@ def bug(change, family, *edits, **options):
 UNFUSED = [(r"\b(mul|add|sub)\.f32\b", r"\1.rn.f32", None)]
 EXACT_DIVISION = [(r"\bdiv\.full\.f32\b", "div.rn.f32", None)]
 LOAD_ROW = "v = tl.load(x + row * pitch + col, mask=mask, other=%s)"
+
+# Families of which these versions of Triton make other PTX than 3.6.0 does.
+TRITON_FAMILIES = [f for f, row in FAMILIES.items() if "cuda" not in row]
+AS_IN_3_4 = ("pointwise", "chain_bf16", "gelu_f16", "clamp_max", "adamw")
+AS_IN_3_5 = (*AS_IN_3_4, "downcast_bf16", "downcast_f16", "quant_fp8", "quant_i8")
+OTHER_TRITONS = {"3.3.1": TRITON_FAMILIES,
+                 "3.4.0": [f for f in TRITON_FAMILIES if f not in AS_IN_3_4],
+                 "3.5.1": [f for f in TRITON_FAMILIES if f not in AS_IN_3_5],
+                 "3.9.0": [f for f in TRITON_FAMILIES if f != "argmax"]}
 
 # Benign: contraction of a * b + c.
 benign("unfused", "pointwise", ptx=UNFUSED, fast=True)
@@ -213,6 +225,12 @@ benign("atomic-order", "colsum_atomic",
        ("block = tl.program_id(1)", "block = tl.num_programs(1) - 1 - tl.program_id(1)"), fast=True)
 benign("atomic-order", "splitk",
        ("first = place % slices", "first = slices - 1 - place % slices"))
+benign("atomic-order", "dot_atomic",
+       ("place = tl.program_id(1)", "place = parts - 1 - tl.program_id(1)"))
+benign("twice-the-parts", "dot_atomic",
+       ("tl.atomic_add(y + row, tl.sum(acc, axis=0))",
+        "tl.atomic_add(y + row + tl.zeros((2,), tl.int32), "
+        "tl.sum(tl.reshape(acc, (2, BLOCK // 2)), axis=1))"), fast=True)
 benign("reversed", "partials", ("x + s * pitch", "x + (slices - 1 - s) * pitch"))
 benign("by-halves", "softmax",
        ("total = tl.sum(e, axis=0)",
@@ -254,8 +272,9 @@ benign("twice-the-slices", "splitk",  # each program adds two partial sums
         "        part = tl.dot(ta, tb, input_precision=\"ieee\"); acc += tl.where(late, 0.0, part)\n"
         "        tl.atomic_add(c + m[:, None] * ldc + n[None, :], part, mask=mask & late)\n"))
 # Another Triton.
-for family in ("gemm_f16", "softmax", "layernorm", "attention", "gelu_f16"):
-    benign("other-triton", family, triton=True)
+for version, families in OTHER_TRITONS.items():
+    for family in families:
+        benign(f"triton-{version.replace('.', '-')}", family, triton=version)
 # CUDA C by NVRTC.
 benign("no-fma", "cu_softmax", flags=["-fmad=false"])
 benign("fast-math", "cu_softmax", flags=["--use_fast_math"], fast=True)
@@ -280,6 +299,9 @@ benign("ptxas-13", "softmax", ptxas=True)
 benign("ptxas-13", "gemm_f16", ptxas=True)
 for family in ("layernorm", "layernorm_bwd", "attention", "xent", "cumsum", "adamw", "splitk",
                "gelu_f16", "quant_fp8"):
+    benign("ptxas-13", family, ptxas=True)
+for family in ("pointwise", "chain_bf16", "clamp_max", "downcast_bf16", "downcast_f16", "quant_i8",
+               "softmax_f16", "rmsnorm", "colsum", "colsum_atomic", "argmax", "partials", "dot_atomic"):
     benign("ptxas-13", family, ptxas=True)
 
 # Bugs: masks and tails.
@@ -351,6 +373,7 @@ bug("partial-lost", "partials", ("range(0, slices)", "range(0, slices - 1)"), fa
 bug("partial-lost", "splitk", ("first = place % slices", "first = place % slices + 1"))
 bug("partial-twice", "splitk", ("first = place % slices", "first = 0"))
 bug("plain-store", "colsum_atomic", ("tl.atomic_add(y + col, s,", "tl.store(y + col, s,"), fast=True)
+bug("plain-store", "dot_atomic", ("tl.atomic_add(y + row,", "tl.store(y + row,"))
 bug("plain-store", "splitk", ("tl.atomic_add(c", "tl.store(c"))
 # Casts.
 TRUNCATE = "(%s.to(tl.uint32, bitcast=True) >> 16).to(tl.uint16).to(tl.bfloat16, bitcast=True)"
@@ -393,6 +416,8 @@ bug("tail-of-1", "cu_rmsnorm", ("i < width; i += THREADS) square", "i < width - 
 # Semantics.
 bug("nan-propagation", "clamp_max", ("PropagateNan.ALL", "PropagateNan.NONE"))
 bug("tie-break", "argmax", ("tl.argmax(v, axis=0)", "BLOCK - 1 - tl.argmax(tl.flip(v, 0), axis=0)"))
+# Triton 3.9.0 gives another index than 3.6.0 of a row that has a NaN.
+bug("triton-3-9-0", "argmax", triton="3.9.0")
 bug("scale-twice", "attention", ("tl.dot(tq, tl.trans(tk)) * scale",
                                  "tl.dot(tq, tl.trans(tk)) * scale * scale"))
 bug("scale-twice", "pointwise", ("a * scale * s", "a * scale * scale * s"))
