@@ -7,7 +7,7 @@ usage: overhead.py BUILD_DIR [--driver FOLDER] [--batches N] [--cold BYTES] [--t
     --batches N      pairs of batches of launches (default 401; 0: launches are left out)
     --cold BYTES     go through so much memory, and 64 KiB of code, before each launch
     --train N        alternating runs with and without of training steps (default 0: none): needs a
-                     GPU and PyTorch; about 50 s, and 10 s a run; all programs are started
+                     GPU and PyTorch; about 40 s, and 13 s a run; all programs are started
                      beforehand, and wait for their turn in front of CUDA
     --option WORD    one more word for kernelab capture of these; may be repeated
     --steps N        of a run (default 200); the second half is looked at, when nothing is recorded
