@@ -540,11 +540,12 @@ static bool bits(const struct run *r, uint32_t mask)
 						      : 8,
 		      mask);
 		return true;
-	case LANE_shr_u16 ... LANE_shr_u64:
+	/* Copies of the sign that come in from above have no shadow. */
+	case LANE_shr_u16 ... LANE_shr_s64:
 		shift(r, false,
-		      r->i->function == LANE_shr_u16   ? 2
-		      : r->i->function == LANE_shr_u32 ? 4
-						       : 8,
+		      r->i->function == LANE_shr_u16 || r->i->function == LANE_shr_s16   ? 2
+		      : r->i->function == LANE_shr_u32 || r->i->function == LANE_shr_s32 ? 4
+											 : 8,
 		      mask);
 		return true;
 	default:

@@ -134,6 +134,33 @@ static void bf16_chain(void **state)
 	shadow_free(s);
 }
 
+/* Two fp8 in 16 bits, the high one taken out by an arithmetic shift, as Triton does. */
+static void fp8(void **state)
+{
+	struct data d = {0};
+	struct shadow *s;
+
+	fill(d.in, 64, 9);
+	s = run(&d, 1, 32,
+		"mad.wide.u32 %o, %t, 8, %in; ld.global.v2.f32 {%f0, %f1}, [%o];\n"
+		"mul.f32 %f0, %f0, 0f44480000; mul.f32 %f1, %f1, 0f40400000;\n" /* 800, 3 */
+		"cvt.rn.satfinite.e4m3x2.f32 %h0, %f1, %f0; shr.s16 %h1, %h0, 8;\n"
+		"mad.wide.u32 %o, %t, 2, %out; st.global.b8 [%o], %h0; st.global.b8 [%o+1], %h1;\n"
+		"cvt.rn.f16x2.e4m3x2 %r0, %h0; mov.b32 {%h2, %h3}, %r0; cvt.f32.f16 %f2, %h3;\n"
+		"mad.wide.u32 %o, %t, 4, %out; st.global.f32 [%o+256], %f2;");
+	for (unsigned t = 0; t < 32; t++) {
+		double low = 800.0 * f32_at(d.in, 2 * t), high = 3.0 * f32_at(d.in, 2 * t + 1);
+
+		low = fabs(low) > 448.0 ? copysign(448.0, low) : low;
+		near(shadow_value(s, d.out + 2ul * t, SHADOW_E4M3, 1, false, NULL), low, 1e-12);
+		near(shadow_value(s, d.out + 2ul * t + 1, SHADOW_E4M3, 1, false, NULL), high,
+		     1e-12);
+		near(f32_shadow(s, &d, 64 + t), high, 1e-12);
+	}
+	assert_int_equal(shadow_counts(s)->lost, 0);
+	shadow_free(s);
+}
+
 /* f32 to bf16 in shared memory, ldmatrix, four steps of k: the product of the f32 matrices. */
 static void product(void **state)
 {
@@ -331,11 +358,11 @@ static void no_room(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sum),       cmocka_unit_test(bf16_chain),
-		cmocka_unit_test(product),   cmocka_unit_test(exponential),
-		cmocka_unit_test(quantiser), cmocka_unit_test(atomics),
-		cmocka_unit_test(watched),   cmocka_unit_test(lost),
-		cmocka_unit_test(no_room),
+		cmocka_unit_test(sum),         cmocka_unit_test(fp8),
+		cmocka_unit_test(bf16_chain),  cmocka_unit_test(product),
+		cmocka_unit_test(exponential), cmocka_unit_test(quantiser),
+		cmocka_unit_test(atomics),     cmocka_unit_test(watched),
+		cmocka_unit_test(lost),        cmocka_unit_test(no_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
