@@ -56,10 +56,14 @@ int trials_disturbed(struct trials *t, struct error *err)
 	bool varies[SIDE_COUNT] = {!byteset_is_empty(&t->a_runs.noise),
 				   !byteset_is_empty(&t->b_runs.noise)};
 	struct twin varying = {0};
+	const struct twin none = {.note = {.kind = TRIAL_DISTURBED}};
+	struct error why = {0};
 	int rc = 0;
 
 	if (!shared_bytes(t, &t->a) && !shared_bytes(t, &t->b))
 		return 0;
+	if (neighbour_open(&t->r->neighbour, &t->r->driver, t->r->device, &why))
+		return twin_void(t, &none, why.message);
 	for (enum disturbance way = DISTURB_NONE + 1; way < DISTURB_END; way++) {
 		bool stop = false;
 
