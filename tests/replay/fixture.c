@@ -59,7 +59,7 @@ static const char *const bodies[BODY_COUNT] = {
 	[BODY_GREAT] = HEAD "// body great\n\tsetp.gt.f32 %p2, %f1, 0f469C4000;\n"
 			    "\t@%p2 add.f32 %f2, %f2, %f1;\n" STORE TAIL,
 	[BODY_THIRD] = HEAD "// body third\n\tmov.f32 %f3, 0f40400000;\n"
-			    "\tdiv.full.f32 %f2, %f2, %f3;\n" STORE TAIL,
+			    "\tdiv.rn.f32 %f2, %f2, %f3;\n" STORE TAIL,
 	[BODY_COARSE] = HEAD "// body coarse\n\tmov.f32 %f3, 0f3EAAAA3B;\n"
 			     "\tmul.f32 %f2, %f2, %f3;\n" STORE TAIL,
 	[BODY_PAST] = HEAD "// body past\n" STORE "\tadd.s32 %r7, %r5, 1;\n"
