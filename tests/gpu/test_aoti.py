@@ -6,6 +6,7 @@ The package is run by Python and by a C++ program. Exit status 77 without a GPU,
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -57,10 +58,11 @@ def build_loader(output):
 def capture(name, top, command, cache):
     """The folder of a capture of a program, whose output is what it is without."""
     out = os.path.join(top, name)
-    before = len(problems)
-    plain = run(*command, **caches(cache))
-    if len(problems) > before:
-        return None, plain.stdout
+    plain = run(*command, statuses=(0, -signal.SIGSEGV), **caches(cache))
+    if plain.returncode:
+        # PyTorch 2.11's loader for Python does so on some machines; the one for C++ tells more then.
+        print(f"{name}: not tested: without kernelab too the program ends by signal {-plain.returncode}: {plain.stderr[:400]}")
+        return None, None
     done = run(kernelab, "capture", "-o", out, "--", *command, **caches(cache))
     if done.stdout != plain.stdout or not plain.stdout:
         problems.append(f"{name}: {plain.stdout!r} alone, {done.stdout!r} captured")
@@ -89,14 +91,13 @@ with tempfile.TemporaryDirectory() as folder:
     build_loader(load)
     if not problems:
         python, empty = [sys.executable, program, "run", pt2], os.path.join(folder, "empty")
-        said = set()
+        said = {}
         for name, command, cache, metadata in (("caches", python, made, True), ("alone", python, empty, False),
-                                               ("cpp", [load, pt2], made, True)):
-            captured, printed = capture(name, folder, command, cache)
-            said.add(printed)
+                                               ("cpp", [load, pt2], made, True), ("cpp-alone", [load, pt2], empty, False)):
+            captured, said[name] = capture(name, folder, command, cache)
             if captured and os.path.isdir(captured):
                 check(name, captured, metadata)
-        if len(said) != 1:
-            problems.append(f"Python and C++ print {said}")
+        if not said["cpp"] or len({text for text in said.values() if text}) != 1:
+            problems.append(f"what the programs print: {said}")
 print("\n".join(problems))
 sys.exit(bool(problems))
