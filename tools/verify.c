@@ -97,6 +97,9 @@ static int verify_one(const char *path)
 		printf("%s: cannot be checked: %s\n", path, strerror(-status));
 	if (totals.faults > FAULTS_SHOWN)
 		printf("%s: %" PRIu64 " more faults\n", path, totals.faults - FAULTS_SHOWN);
+	if (totals.behind)
+		printf("%s: records that lead to one which was not written yet: %" PRIu64 "\n",
+		       path, totals.behind);
 	verdict = status || totals.faults ? STATUS_BAD
 		  : totals.unfinished     ? STATUS_UNFINISHED
 					  : STATUS_GOOD;

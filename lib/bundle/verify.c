@@ -30,6 +30,15 @@ __attribute__((format(printf, 2, 3))) static void fault(struct verify *v, const 
 		v->calls->report(v->calls->user, text);
 }
 
+/* A replay writes a case's trials before the case, and cases before their config. */
+static void miss(struct verify *v, const char *what, ull number, const char *of, uint32_t to)
+{
+	if (v->b->stopped)
+		v->totals->behind++;
+	else
+		fault(v, "%s %llu: no %s %u", what, number, of, to);
+}
+
 /* ---- chunks ---- */
 
 static int verify_chunk_contents(struct verify *v)
@@ -239,7 +248,7 @@ static void check_cases(struct verify *v, const struct lookup *families,
 		if (lookup_number(&b->priv->cases, c->number) != i)
 			fault(v, "case %u is there twice", c->number);
 		if (at == SIZE_MAX) {
-			fault(v, "case %u: no config %u", c->number, c->config);
+			miss(v, "case", c->number, "config", c->config);
 			continue;
 		}
 		at = lookup_hash(families, b->configs.items[at].family);
@@ -278,7 +287,7 @@ static void verify_trials(struct verify *v)
 		size_t at = lookup_number(&v->b->priv->cases, t->test_case);
 
 		if (at == SIZE_MAX) {
-			fault(v, "trial %zu: no case %u", i, t->test_case);
+			miss(v, "trial", i, "case", t->test_case);
 			continue;
 		}
 		if (t->side >= SIDE_COUNT)
@@ -292,6 +301,23 @@ static void verify_trials(struct verify *v)
 			want_chunks(v, e->address, e->size, &t->contents.items[j].chunks, false,
 				    what);
 		}
+	}
+}
+
+static void verify_references(struct verify *v)
+{
+	for (size_t i = 0; i < v->b->references.count; i++) {
+		const struct record_reference *r = &v->b->references.items[i];
+		size_t at = lookup_number(&v->b->priv->cases, r->test_case);
+
+		if (at == SIZE_MAX)
+			miss(v, "reference", i, "case", r->test_case);
+		else if (r->extent >= v->b->cases.items[at].extents.count)
+			fault(v, "reference %zu of case %u: no extent %u", i, r->test_case,
+			      r->extent);
+		if (r->values.size != r->elements.count * sizeof(double))
+			fault(v, "reference %zu of case %u: %zu bytes of values of %zu elements", i,
+			      r->test_case, r->values.size, r->elements.count);
 	}
 }
 
@@ -317,5 +343,6 @@ int bundle_verify(const struct bundle *b, const struct verify_calls *calls,
 	verify_afters(&v);
 	status = verify_configs(&v);
 	verify_trials(&v);
+	verify_references(&v);
 	return status;
 }

@@ -26,6 +26,9 @@ struct verify_totals {
 	uint64_t chunks;
 	uint64_t chunk_bytes; /* before compression */
 	uint64_t faults;
+	/* Of an unfinished bundle: trials and references without their case, cases without config
+	 */
+	uint64_t behind;
 	bool unfinished; /* the bundle is not complete, by no fault: its writer was stopped */
 };
 

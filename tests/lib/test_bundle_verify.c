@@ -209,6 +209,35 @@ static void trial_without_case(struct bundle_writer *w)
 	bundle_put_trial(w, &(struct record_trial){.test_case = 2});
 }
 
+static void reference_without_case(struct bundle_writer *w)
+{
+	bundle_put_reference(w, &(struct record_reference){.test_case = 3});
+}
+
+static void put_reference_of_a_case(struct bundle_writer *w, uint32_t extent, size_t bytes)
+{
+	struct record_extent e = {.address = 1, .size = 8};
+	uint64_t element = 1;
+
+	bundle_put_family(w, &(struct record_family){.key = {1, 1}});
+	bundle_put_config(w, &(struct record_config){.family = {1, 1}});
+	bundle_put_case(w, &(struct record_case){.number = 2, .extents = {&e, 1}});
+	bundle_put_reference(w, &(struct record_reference){.test_case = 2,
+							   .extent = extent,
+							   .elements = {&element, 1},
+							   .values = {"12345678", bytes}});
+}
+
+static void reference_without_extent(struct bundle_writer *w)
+{
+	put_reference_of_a_case(w, 1, 8);
+}
+
+static void reference_without_values(struct bundle_writer *w)
+{
+	put_reference_of_a_case(w, 0, 7);
+}
+
 static void each_fault_is_found(void **state)
 {
 	one_fault(image_twice, "is there twice");
@@ -229,6 +258,35 @@ static void each_fault_is_found(void **state)
 	one_fault(case_without_config, "case 2: no config 8");
 	one_fault(extent_without_argument, "argument 1 of 0");
 	one_fault(trial_without_case, "no case 2");
+	one_fault(reference_without_case, "reference 0: no case 3");
+	one_fault(reference_without_extent, "reference 0 of case 2: no extent 1");
+	one_fault(reference_without_values, "7 bytes of values of 1 elements");
+}
+
+/* What a stopped replay had not written yet is no fault. */
+static void a_stopped_replay_is_unfinished(void **state)
+{
+	_cleanup_free_ char *path = scratch_path("stopped.klab");
+	_cleanup_free_ char *data = NULL;
+	struct verify_totals totals;
+	struct bundle_writer *w;
+	struct faults f;
+	size_t size;
+
+	assert_int_equal(bundle_writer_open(&w, path, BUNDLE_RESULT), 0);
+	trial_without_case(w);
+	reference_without_case(w);
+	case_without_config(w);
+	assert_int_equal(bundle_writer_close(w), 0);
+	data = scratch_read(path, &size);
+	scratch_write(path, data, size - 1);
+	f = verify_file(path, &totals);
+	unlink(path);
+	assert_non_null(strstr(f.text, "not complete, whole up to byte"));
+	assert_int_equal(f.count, 1);
+	assert_int_equal(totals.faults, 0);
+	assert_true(totals.unfinished);
+	assert_int_equal(totals.behind, 2); /* the trial's case is there */
 }
 
 static void damage_is_found(void **state)
@@ -268,6 +326,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(good_bundles_have_no_fault),
 		cmocka_unit_test(each_fault_is_found),
+		cmocka_unit_test(a_stopped_replay_is_unfinished),
 		cmocka_unit_test(damage_is_found),
 	};
 
