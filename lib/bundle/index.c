@@ -44,6 +44,11 @@ static int take_records(struct bundle *b, struct coverage *c, const char *from, 
 		struct format_index_record *e = &list->items[i];
 
 		memcpy(e, from + i * sizeof(*e), sizeof(*e));
+		if (!format_type_name(e->type))
+			return error_set(err, ENOTSUP, c->end,
+					 "index at offset %llu: record of unknown type %u, as a "
+					 "newer kernelab may write",
+					 (ull)c->end, e->type);
 		if (!codec_record(e->type) || e->reserved || e->offset <= c->last ||
 		    e->payload_bytes > FORMAT_RECORD_MAX || !fits(c, e->offset, e->payload_bytes))
 			return entry_bad(err, c->end, "record", i);
