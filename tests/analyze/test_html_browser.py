@@ -48,7 +48,7 @@ window.addEventListener("load", () => {
 	document.querySelector("button.filter[data-bucket='1']").click();
 	let waits = 0; // what was held back comes when the browser has nothing else to do
 	const look = () => {
-		if (document.querySelector("noscript.later") && ++waits < 100) {
+		if (document.querySelector("noscript.later") && ++waits < 1000) {
 			setTimeout(look, 20);
 			return;
 		}
@@ -93,7 +93,7 @@ def expect(condition, message):
 
 def browse(path, *options):
     return subprocess.run([chromium, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
-                           f"--user-data-dir={os.getcwd()}/profile", "--virtual-time-budget=5000", *options,
+                           f"--user-data-dir={os.getcwd()}/profile", "--virtual-time-budget=30000", *options,
                            "file://" + os.path.abspath(path)],
                           capture_output=True, text=True, timeout=200)
 
