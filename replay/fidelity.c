@@ -4,8 +4,11 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "kernelab/dtype.h"
+#include "lib/base.h"
+#include "replay/odd.h"
 
 /* Adds whole elements (of the extent that holds them) for every byte of `from`. */
 static int add_elements(struct byteset *out, const struct byteset *from,
@@ -74,10 +77,46 @@ static int nearest(const struct fidelity_evidence *e, struct byteset *out)
 	return rc;
 }
 
+/* Whether what differs, though the repeats agree there, is no more than one of them shows. */
+static int plausible(const struct fidelity_evidence *e, const struct byteset *differ,
+		     const struct byteset *noise, bool *out)
+{
+	size_t count = e->repeat_count + 1;
+	_cleanup_free_ const struct snapshot **runs = calloc(count, sizeof(*runs));
+	_cleanup_free_ uint64_t *counts = calloc(count, sizeof(*counts));
+	struct byteset some = {0}, varying = {0};
+	int rc = runs && counts ? byteset_init(&some, &e->recorded->base->pieces) : -ENOMEM;
+
+	*out = false;
+	if (rc || byteset_is_empty(noise))
+		goto out;
+	runs[0] = e->recorded;
+	for (size_t i = 1; i < count; i++)
+		runs[i] = &e->repeats[i - 1];
+	rc = byteset_init(&varying, &e->recorded->base->pieces);
+	if (!rc)
+		rc = byteset_or(&some, noise);
+	if (!rc)
+		rc = byteset_or(&some, differ);
+	if (!rc)
+		rc = byteset_and(&some, e->written);
+	if (!rc)
+		rc = add_elements(&varying, &some, e->extents);
+	if (!rc)
+		rc = odd_count(counts, runs, count, &varying, e->extents);
+	if (!rc)
+		*out = odd_plausible(counts, count);
+out:
+	byteset_free(&some);
+	byteset_free(&varying);
+	return rc;
+}
+
 int fidelity_judge(const struct fidelity_evidence *e, enum fidelity *out, char *reason, size_t size)
 {
 	uint64_t inside, elsewhere, differing, noisy, left;
 	struct byteset differ = {0}, noise = {0};
+	bool like_repeats = true;
 	int rc = count_unwritten(e, &inside, &elsewhere);
 
 	*out = FIDELITY_UNTESTED;
@@ -96,6 +135,10 @@ int fidelity_judge(const struct fidelity_evidence *e, enum fidelity *out, char *
 	if (rc)
 		goto out;
 	left = byteset_count(&differ);
+	if (left)
+		rc = plausible(e, &differ, &noise, &like_repeats);
+	if (rc)
+		goto out;
 	if (!e->extents->count && !inside && !elsewhere) {
 		snprintf(reason, size, "no byte is written: no output known");
 	} else if (!e->extents->count) {
@@ -110,7 +153,7 @@ int fidelity_judge(const struct fidelity_evidence *e, enum fidelity *out, char *
 			 "%llu bytes between its outputs changed when it was recorded and are "
 			 "never written in replay (concurrent writer or unrecorded input)",
 			 (unsigned long long)inside);
-	} else if (differing && left * 10 > noisy) {
+	} else if (!like_repeats) {
 		uint64_t cursor = 0;
 		struct range run = {0};
 		char place[120];
@@ -119,9 +162,10 @@ int fidelity_judge(const struct fidelity_evidence *e, enum fidelity *out, char *
 		*out = FIDELITY_UNFAITHFUL;
 		snprintf(reason, size,
 			 "%llu of %llu written bytes differ from the recorded ones, the first at "
-			 "%s, where the repeats agree",
+			 "%s, where the %zu repeats agree",
 			 (unsigned long long)left, (unsigned long long)byteset_count(e->written),
-			 contents_place(e->recorded->base, run.base, place, sizeof(place)));
+			 contents_place(e->recorded->base, run.base, place, sizeof(place)),
+			 e->repeat_count);
 	} else if (differing) {
 		*out = FIDELITY_NONDETERMINISTIC;
 		snprintf(reason, size,

@@ -4,6 +4,7 @@
 #include "replay/trial_state.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,9 +16,10 @@
 #include "replay/spare.h"
 #include "replay/table.h"
 
-#define SETUP_SECONDS     60.0 /* on top of the copies */
-#define SETUP_BYTES_A_SEC 1e8  /* slowest copy we wait for */
-#define ENOUGH_REPEATS    20   /* of a side that varies, to know its range */
+#define SETUP_SECONDS     60.0         /* on top of the copies */
+#define SETUP_BYTES_A_SEC 1e8          /* slowest copy we wait for */
+#define ENOUGH_REPEATS    20           /* of a side that varies, to know its range */
+#define VARYING_BYTES     (1ull << 30) /* of repeats that vary, which are kept, for the fidelity */
 
 static double setup_seconds(const struct trials *t)
 {
@@ -250,6 +252,38 @@ static int ship_runs(struct trials *t, struct runs *x, enum side side, size_t fr
 	return 0;
 }
 
+size_t trials_most_repeats(const struct trials *t)
+{
+	const struct replay_options *o = t->r->options;
+
+	return o->repeats_max > o->repeats ? o->repeats_max : o->repeats;
+}
+
+/* A's repeats up to --repeats-max; where A varies, to `enough` of them. */
+static int more_of_a(struct trials *t, size_t enough, struct error *err)
+{
+	size_t from = t->a_runs.count, most = trials_most_repeats(t);
+	struct outcome failed = {0};
+	int rc = 0;
+
+	while (!rc && t->a_runs.count < most && !t->r->parent_gone &&
+	       (t->a_runs.count < enough || byteset_is_empty(&t->a_runs.noise)))
+		rc = repeat(t, &t->a_runs, &t->a, PHASE_A, SIDE_A, t->a_runs.count + 1, &failed,
+			    err);
+	if (rc == 1) {
+		trials_send_status(t, SIDE_A, TRIAL_REPEAT, (uint32_t)t->a_runs.count,
+				   failed.status, failed.reason);
+		outcome_free(&failed);
+		return 1;
+	}
+	return rc ? rc : ship_runs(t, &t->a_runs, SIDE_A, from);
+}
+
+int trials_more_of_a(struct trials *t, struct error *err)
+{
+	return more_of_a(t, ENOUGH_REPEATS, err);
+}
+
 /* ---- fidelity ---- */
 
 static int recorded_scratch(const struct replay_case *c, struct ranges *out)
@@ -356,9 +390,34 @@ static int compare_recorded(struct trials *t, const struct runs *runs, struct co
 }
 
 /*
- * Compares with the recording; sends CASE. Repeats that agree may do so by chance: where they are
- * not what was recorded, A is run more often before that is called unfaithful. 0; 1 if A failed in
- * that; -errno with err.
+ * A is run more often where its repeats are not what was recorded: that they agree, all of them or
+ * in some elements, may be chance. Repeats that vary are all kept in memory: beyond 20 of them only
+ * where that takes at most VARYING_BYTES. 0; 1 if A failed in that; -errno with err.
+ */
+static int judge_again(struct trials *t, struct comparison *c, struct error *err)
+{
+	size_t before = t->a_runs.count;
+	uint64_t bytes = byteset_count(&t->written.bytes);
+	int rc = trials_more_of_a(t, err);
+
+	if (rc || byteset_is_empty(&t->a_runs.noise))
+		return rc;
+	if (t->a_runs.count > before) {
+		rc = compare_recorded(t, &t->a_runs, c);
+		before = t->a_runs.count;
+	}
+	if (rc || c->fidelity != FIDELITY_UNFAITHFUL ||
+	    bytes > VARYING_BYTES / trials_most_repeats(t))
+		return rc;
+	rc = more_of_a(t, SIZE_MAX, err);
+	if (!rc && t->a_runs.count > before)
+		rc = compare_recorded(t, &t->a_runs, c);
+	return rc;
+}
+
+/*
+ * Compares with the recording; sends CASE. Unfaithful is said only after A was run more often. 0; 1
+ * if A failed in that; -errno with err.
  */
 static int judge(struct trials *t, const struct runs *runs, struct error *err)
 {
@@ -367,10 +426,8 @@ static int judge(struct trials *t, const struct runs *runs, struct error *err)
 	int rc = t->c->derived ? 0 : compare_recorded(t, runs, &c);
 
 	wrong = c.compared && c.fidelity == FIDELITY_UNFAITHFUL;
-	if (!rc && wrong && runs == &t->a_runs && byteset_is_empty(&runs->noise)) {
-		rc = trials_more_of_a(t, err);
-		if (!rc && !byteset_is_empty(&runs->noise))
-			rc = compare_recorded(t, runs, &c);
+	if (!rc && wrong && runs == &t->a_runs) {
+		rc = judge_again(t, &c, err);
 		wrong = c.fidelity == FIDELITY_UNFAITHFUL;
 	}
 	if (!rc && wrong)
@@ -408,32 +465,6 @@ static void a_failed(struct trials *t, const struct outcome *o, size_t index)
 		send_extents(t);
 	trials_send_status(t, SIDE_A, TRIAL_REPEAT, (uint32_t)index, o->status, o->reason);
 	give_up(t, FIDELITY_UNFAITHFUL, "A fails in replay: ", o->reason);
-}
-
-size_t trials_most_repeats(const struct trials *t)
-{
-	const struct replay_options *o = t->r->options;
-
-	return o->repeats_max > o->repeats ? o->repeats_max : o->repeats;
-}
-
-int trials_more_of_a(struct trials *t, struct error *err)
-{
-	size_t from = t->a_runs.count, most = trials_most_repeats(t);
-	struct outcome failed = {0};
-	int rc = 0;
-
-	while (!rc && t->a_runs.count < most && !t->r->parent_gone &&
-	       (t->a_runs.count < ENOUGH_REPEATS || byteset_is_empty(&t->a_runs.noise)))
-		rc = repeat(t, &t->a_runs, &t->a, PHASE_A, SIDE_A, t->a_runs.count + 1, &failed,
-			    err);
-	if (rc == 1) {
-		trials_send_status(t, SIDE_A, TRIAL_REPEAT, (uint32_t)t->a_runs.count,
-				   failed.status, failed.reason);
-		outcome_free(&failed);
-		return 1;
-	}
-	return rc ? rc : ship_runs(t, &t->a_runs, SIDE_A, from);
 }
 
 /* The runs of the recorded image where A is another one; else A's own. */
