@@ -97,7 +97,9 @@ static char *options_of(const struct recompiler *c, const char *text, size_t siz
 	char *out = NULL;
 
 	if (json_is_object(json) && !json_object_set_new(json, "num_warps", json_integer(warps)) &&
-	    !json_object_set_new(json, "kernelab_from_ttir", json_boolean(from_ttir)))
+	    !json_object_set_new(json, "kernelab_from_ttir", json_boolean(from_ttir)) &&
+	    !json_object_set_new(json, "kernelab_other_warps",
+				 json_boolean(c->remake.request->warps != WARPS_RECORDED)))
 		out = json_dumps(json, 0);
 	json_decref(json);
 	return out;

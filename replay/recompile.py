@@ -142,6 +142,8 @@ def compile_one(base):
     module, fresh = first_ir(base, target, options, backend, context)
     with open(base + ".in.mlir", encoding="utf-8") as f:
         text = f.read()
+    if old.get("kernelab_other_warps") and "ttg.num-warps" in text and not fresh:
+        raise ValueError("its first IR is laid out for the warps that it has")
     metadata = {"hash": old.get("hash", ""), "target": target, **options.__dict__}
     metadata["triton_version"] = triton.__version__
     stages = {}
