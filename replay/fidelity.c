@@ -135,7 +135,9 @@ int fidelity_judge(const struct fidelity_evidence *e, enum fidelity *out, char *
 	if (rc)
 		goto out;
 	left = byteset_count(&differ);
-	if (left)
+	/* The recorded run had other neighbours: up to a tenth as many elements as vary may be new.
+	 */
+	if (left * 10 > noisy)
 		rc = plausible(e, &differ, &noise, &like_repeats);
 	if (rc)
 		goto out;
