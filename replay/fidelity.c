@@ -135,8 +135,7 @@ int fidelity_judge(const struct fidelity_evidence *e, enum fidelity *out, char *
 	if (rc)
 		goto out;
 	left = byteset_count(&differ);
-	/* The recorded run had other neighbours: up to a tenth as many elements as vary may be new.
-	 */
+	/* The recorded run had other neighbours: up to a tenth as many bytes as vary may be new. */
 	if (left * 10 > noisy)
 		rc = plausible(e, &differ, &noise, &like_repeats);
 	if (rc)

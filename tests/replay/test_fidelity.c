@@ -146,13 +146,13 @@ static uint32_t noisy_wrong(uint32_t run, uint32_t i)
 {
 	if (i < 3600)
 		return sometimes(run, i, 100);
-	return run == 0;
+	return run == 0 ? 0xa5a5a5a5 : 0; /* all four bytes */
 }
 
 /* 350 are below a tenth: a kernel beside other work gives sums that it never gives alone. */
 static uint32_t noisy_beside_others(uint32_t run, uint32_t i)
 {
-	return i < 3650 ? sometimes(run, i, 100) : run == 0;
+	return i < 3650 ? sometimes(run, i, 100) : run == 0 ? 0xa5a5a5a5 : 0;
 }
 
 static void rare_values_of_few_elements_are_allowed_for(void **state)
