@@ -416,7 +416,8 @@ bug("tail-of-1", "cu_rmsnorm", ("i < width; i += THREADS) square", "i < width - 
 # Semantics.
 bug("nan-propagation", "clamp_max", ("PropagateNan.ALL", "PropagateNan.NONE"))
 bug("tie-break", "argmax", ("tl.argmax(v, axis=0)", "BLOCK - 1 - tl.argmax(tl.flip(v, 0), axis=0)"))
-# Triton 3.9.0 gives another index than 3.6.0 of a row that has a NaN.
+# Triton 3.9.0 lets all lanes of a warp store their result to one address, 3.6.0 lane 0 alone. A NaN makes lanes differ, and
+# whose value stays the PTX ISA leaves open: on an H200 lane 0's, on the software device another's.
 bug("triton-3-9-0", "argmax", triton="3.9.0")
 bug("scale-twice", "attention", ("tl.dot(tq, tl.trans(tk)) * scale",
                                  "tl.dot(tq, tl.trans(tk)) * scale * scale"))
