@@ -8,9 +8,9 @@
 
 #include "kernelab/dtype.h"
 #include "replay/change.h"
+#include "replay/spare.h"
 
 #define DISTURBED_SECONDS 5.0
-#include "replay/spare.h"
 
 int twin_void(struct trials *t, const struct twin *w, const char *why)
 {
