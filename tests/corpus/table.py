@@ -416,8 +416,10 @@ bug("tail-of-1", "cu_rmsnorm", ("i < width; i += THREADS) square", "i < width - 
 # Semantics.
 bug("nan-propagation", "clamp_max", ("PropagateNan.ALL", "PropagateNan.NONE"))
 bug("tie-break", "argmax", ("tl.argmax(v, axis=0)", "BLOCK - 1 - tl.argmax(tl.flip(v, 0), axis=0)"))
-# Triton 3.9.0 lets all lanes of a warp store their result to one address, 3.6.0 lane 0 alone. A NaN makes lanes differ, and
-# whose value stays the PTX ISA leaves open: on an H200 lane 0's, on the software device another's.
+# Where a row has a NaN, Triton 3.9.0 differs from 3.6.0 twice. A thread joins its four elements in
+# pairs, no longer one after the other: 5 0 NaN 1 0 ... gives 0, was 3, on any device; no row of the
+# inputs here shows it. All lanes of a warp store their result to one address, no longer lane 0
+# alone, and whose value stays is open: on an H200 lane 0's, on the software device lane 31's.
 bug("triton-3-9-0", "argmax", triton="3.9.0")
 bug("scale-twice", "attention", ("tl.dot(tq, tl.trans(tk)) * scale",
                                  "tl.dot(tq, tl.trans(tk)) * scale * scale"))
