@@ -264,6 +264,8 @@ bool run_load(const struct run *r, uint32_t mask)
 		if (i->strong)
 			races_acquire(r);
 		races_read(r, mask, bytes * i->count, host);
+		if (i->strong)
+			races_release(r);
 	}
 	if (r->m->shadow)
 		shadow_load(r, mask, host);
@@ -327,6 +329,8 @@ bool run_store(const struct run *r, uint32_t mask)
 		store_elements(r, mask, host);
 		return true;
 	}
+	if (r->i->strong)
+		races_acquire(r);
 	races_before_write(r, mask, bytes, host);
 	store_elements(r, mask, host);
 	races_write(r, mask, bytes, host);

@@ -172,6 +172,24 @@ static void copies_are_waited_for(void **state)
 	}
 }
 
+/* A flag that is already looked at when it is written, and one that two write. */
+static void flags_are_no_race(void **state)
+{
+	static const char *const bodies[] = {
+		"setp.ge.u32 %p0, %t, 64; @%p0 bra join;\n"
+		"setp.lt.u32 %p1, %t, 32; @%p1 bra consumer;\n"
+		"st.shared.b32 [dynamic], 42; st.release.cta.shared.b32 [dynamic+64], 1; bra "
+		"join;\n"
+		"consumer: ld.acquire.cta.shared.b32 %r1, [dynamic+64];\n"
+		"setp.eq.u32 %p2, %r1, 0; @%p2 bra consumer;\n"
+		"ld.shared.b32 %r0, [dynamic];\njoin:",
+		"shr.u32 %r1, %t, 5; st.relaxed.cta.shared.b32 [dynamic], %r1;\n",
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(bodies); i++)
+		assert_int_equal(races_of(bodies[i], NULL), 0);
+}
+
 /* What has ended is before every barrier that waited for it. */
 static void ended_warps_are_ordered(void **state)
 {
@@ -214,6 +232,7 @@ int main(void)
 		cmocka_unit_test(named_barriers_order_who_meets),
 		cmocka_unit_test(atomics_order),
 		cmocka_unit_test(flags_order_if_volatile),
+		cmocka_unit_test(flags_are_no_race),
 		cmocka_unit_test(copies_are_waited_for),
 		cmocka_unit_test(ended_warps_are_ordered),
 		cmocka_unit_test(chosen_blocks_run_alone),
