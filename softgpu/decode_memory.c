@@ -115,6 +115,14 @@ static unsigned vector_size(const struct spelling *s)
 					      : 1;
 }
 
+static int check_access(struct parser *p, enum type t, unsigned count)
+{
+	if (type_bytes(t) * count > ACCESS_BYTES_MOST)
+		return parser_error(p, EINVAL, "an access of more than %u bytes",
+				    ACCESS_BYTES_MOST);
+	return 0;
+}
+
 /* Orders what other warps see. */
 static bool spelled_strong(const struct spelling *s)
 {
@@ -141,9 +149,7 @@ static int build_access(struct parser *p, const struct spelling *s, const struct
 		out->flags = LANE_WRAP;
 	if (!r && n != vector_size(s))
 		return parser_error(p, EINVAL, "%u registers for .v%u", n, vector_size(s));
-	if (!r && type_bytes(t) * n > 32)
-		return parser_error(p, EINVAL, "an access of more than 32 bytes");
-	return r;
+	return r ? r : check_access(p, t, n);
 }
 
 int build_load(struct parser *p, const struct opcode *o, const struct spelling *s,
@@ -256,6 +262,8 @@ int build_atomic(struct parser *p, const struct opcode *o, const struct spelling
 	if (!r && (n != results || out->wide != (type_bytes(t) == 8)))
 		return parser_error(p, EINVAL, "%u operands for .v%u", n, results);
 	out->count = (uint8_t)results;
+	if (!r)
+		r = check_access(p, t, results);
 	if (!r && out->mode == ATOMIC_CAS)
 		r = decode_source(p, &operands[first + 2], t, &out->c);
 	return r;

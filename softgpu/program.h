@@ -28,6 +28,7 @@
 #define OPERAND_NONE       UINT32_MAX
 #define INSTRUCTIONS_MAX   (1u << 22)
 #define BARRIERS_PER_BLOCK 16u
+#define ACCESS_BYTES_MOST  32u /* a lane's, with all elements of a vector */
 
 /* Generic addresses: where the windows of the other state spaces lie. Nothing else is that high. */
 #define WINDOW_SHARED 0x7e00000000000000ull

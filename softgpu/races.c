@@ -7,7 +7,6 @@
 #include <string.h>
 
 #define WARPS_MOST  32u
-#define ACCESS_MOST 32u /* bytes of a lane's access */
 #define GROUPS_MOST (1u << 20)
 
 struct clock {
@@ -34,7 +33,7 @@ struct races {
 	struct copies copies[WARPS_MOST];
 	uint32_t *writes, *reads; /* a clock for each byte and warp; 0: none */
 	struct cell *cells;
-	uint8_t old[WARP_LANES][ACCESS_MOST];
+	uint8_t old[WARP_LANES][ACCESS_BYTES_MOST];
 };
 
 /* ---- clocks ---- */

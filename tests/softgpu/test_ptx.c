@@ -105,6 +105,10 @@ static void bad_syntax(void **state)
 	in_body("add.s32 %r0, %d1, %r2;", EINVAL, 6, "a .b64 register where .s32 is needed");
 	in_body("add.s32 %r0, %r1, %r9;", ENOTSUP, 6, "%r9");
 	in_body("ld.global.v2.b32 %r0, [%d0];", EINVAL, 6, "1 registers for .v2");
+	in_body("ld.shared.v8.b64 {%d0, %d0, %d0, %d0, %d0, %d0, %d0, %d0}, [%r0];", EINVAL, 6,
+		"more than 32 bytes");
+	in_body("red.shared.add.v8.u64 [%r0], {%d0, %d0, %d0, %d0, %d0, %d0, %d0, %d0};", EINVAL, 6,
+		"more than 32 bytes");
 	in_body("ld.global.b32 %r0, %d0;", EINVAL, 6, "address expected");
 	in_body("ld.global.b64 %r0, [%d0];", EINVAL, 6, "does not fit .b64");
 	in_body("mov.b32 {%h0, %h1, %h2}, %r0;", EINVAL, 6, "bad vector size");
