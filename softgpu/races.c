@@ -235,24 +235,6 @@ void races_write(const struct run *r, uint32_t mask, unsigned bytes, uint8_t *co
 
 /* ---- asynchronous copies ---- */
 
-void races_copy(const struct run *r, uint32_t mask, unsigned bytes, uint8_t *const *host)
-{
-	struct races *x = r->m->races;
-	uint32_t w = r->w->index, at;
-
-	races_write(r, mask, bytes, host);
-	for (uint32_t left = mask; left; left &= left - 1) {
-		unsigned l = (unsigned)__builtin_ctz(left);
-
-		if (!shared_offset(r, host[l], bytes, &at))
-			continue;
-		for (unsigned k = 0; k < bytes; k++) {
-			x->cells[at + k].copy_group = x->copies[w].open + 1;
-			x->cells[at + k].copy_warp = (uint8_t)w;
-		}
-	}
-}
-
 /* Room for the clocks of the groups up to the open one. */
 static bool copies_reserve(struct copies *k)
 {
@@ -269,6 +251,29 @@ static bool copies_reserve(struct copies *k)
 	k->at = grown;
 	k->capacity = capacity;
 	return true;
+}
+
+/* Without room for its group a copy is a plain write. */
+void races_copy(const struct run *r, uint32_t mask, unsigned bytes, uint8_t *const *host)
+{
+	struct races *x = r->m->races;
+	uint32_t w = r->w->index, at;
+
+	races_write(r, mask, bytes, host);
+	if (!copies_reserve(&x->copies[w])) {
+		x->out->incomplete = true;
+		return;
+	}
+	for (uint32_t left = mask; left; left &= left - 1) {
+		unsigned l = (unsigned)__builtin_ctz(left);
+
+		if (!shared_offset(r, host[l], bytes, &at))
+			continue;
+		for (unsigned k = 0; k < bytes; k++) {
+			x->cells[at + k].copy_group = x->copies[w].open + 1;
+			x->cells[at + k].copy_warp = (uint8_t)w;
+		}
+	}
 }
 
 /* Lanes of a warp that come one after the other commit one group each: all are waited for. */

@@ -27,9 +27,10 @@ static uint64_t races_of(const char *body, struct machine_races *out)
 		j.seed = seed;
 		job_must_run(&j, text);
 	}
-	assert_false(races.incomplete);
 	if (out)
 		*out = races;
+	else
+		assert_false(races.incomplete);
 	return races.count;
 }
 
@@ -52,6 +53,7 @@ static void a_barrier_orders(void **state)
 	assert_non_null(strstr(found.message, "ld.shared.b32 %r0, [%r4]"));
 	assert_non_null(strstr(found.message, "st.shared.b32 [%r2], %t"));
 	assert_true(found.line[0] && found.line[1]);
+	assert_false(found.incomplete);
 }
 
 /* The second iteration writes what the first one's readers may not have read yet. */
@@ -172,6 +174,23 @@ static void copies_are_waited_for(void **state)
 	}
 }
 
+/* Behind the last group that is followed a copy is a plain store, and that is told. */
+static void too_many_groups(void **state)
+{
+	struct machine_races found;
+
+	assert_int_equal(races_of(ADDRESSES "mul.wide.u32 %d1, %t, 4; add.u64 %d1, %d1, %in;\n"
+					    "setp.ge.u32 %p1, %t, 32; @%p1 bra join;\n"
+					    "mov.b32 %r5, 1048576;\n"
+					    "loop: cp.async.commit_group; sub.u32 %r5, %r5, 1;\n"
+					    "setp.ne.u32 %p0, %r5, 0; @%p0 bra loop;\n"
+					    "cp.async.ca.shared.global [%r2], [%d1], 4;\n"
+					    "cp.async.wait_all; ld.shared.b32 %r0, [%r2];\njoin:",
+				  &found),
+			 0);
+	assert_true(found.incomplete);
+}
+
 /* A flag that is already looked at when it is written, and one that two write. */
 static void flags_are_no_race(void **state)
 {
@@ -232,6 +251,7 @@ int main(void)
 		cmocka_unit_test(named_barriers_order_who_meets),
 		cmocka_unit_test(atomics_order),
 		cmocka_unit_test(flags_order_if_volatile),
+		cmocka_unit_test(too_many_groups),
 		cmocka_unit_test(flags_are_no_race),
 		cmocka_unit_test(copies_are_waited_for),
 		cmocka_unit_test(ended_warps_are_ordered),
