@@ -10,31 +10,14 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
+
+from gpu_test import HERE, finish, need_torch, problems, run, skip
 
 kernelab = os.path.abspath(sys.argv[1])
-here = os.path.dirname(os.path.abspath(__file__))
-program = os.path.join(here, "aoti.py")
-FIND = """
-import os, torch
-assert torch.cuda.is_available()
-print(os.path.dirname(torch.__file__))
-"""
-there = subprocess.run([sys.executable, "-c", FIND], capture_output=True, text=True)
-if there.returncode or not shutil.which("g++"):
-    print("no GPU, PyTorch or g++ here")
-    sys.exit(77)
-torch = there.stdout.strip()
-problems = []
-
-
-def run(*command, statuses=(0,), **environment):
-    start = time.monotonic()
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
-    print(f"{time.monotonic() - start:.1f} s", *map(os.path.basename, command), flush=True)
-    if done.returncode not in statuses:
-        problems.append(f"{' '.join(command)}: status {done.returncode}: {done.stdout[-2000:]}{done.stderr[-3000:]}")
-    return done
+program = os.path.join(HERE, "aoti.py")
+if not shutil.which("g++"):
+    skip("g++")
+torch = need_torch("print(os.path.dirname(torch.__file__))")
 
 
 def runtime():
@@ -50,7 +33,7 @@ def caches(folder):
 
 
 def build_loader(output):
-    run("g++", "-std=c++17", "-O0", os.path.join(here, "aoti_load.cpp"), "-o", output, "-I", f"{torch}/include",
+    run("g++", "-std=c++17", "-O0", os.path.join(HERE, "aoti_load.cpp"), "-o", output, "-I", f"{torch}/include",
         "-I", f"{torch}/include/torch/csrc/api/include", "-L", f"{torch}/lib", f"-Wl,-rpath,{torch}/lib",
         "-Wl,--no-as-needed,--allow-shlib-undefined", "-ltorch", "-ltorch_cuda", "-lc10_cuda", "-ltorch_cpu", "-lc10")
 
@@ -99,5 +82,4 @@ with tempfile.TemporaryDirectory() as folder:
                 check(name, captured, metadata)
         if not said["cpp"] or len({text for text in said.values() if text}) != 1:
             problems.append(f"what the programs print: {said}")
-print("\n".join(problems))
-sys.exit(bool(problems))
+finish()

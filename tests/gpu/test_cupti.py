@@ -11,25 +11,21 @@ import sys
 import sysconfig
 import tempfile
 
+from gpu_test import HERE, finish, need_plain_shim, problems, skip
+
 kernelab = os.path.abspath(sys.argv[1])
-client = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cupti_client.py")
+client = os.path.join(HERE, "cupti_client.py")
 if not os.path.exists("/dev/nvidiactl"):
-    print("no GPU here")
-    sys.exit(77)
-shim = os.path.join(os.path.dirname(kernelab), "..", "shim", "libkernelab-shim.so")
-if "__asan" in subprocess.run(["nm", "-D", shim], capture_output=True, text=True, check=True).stdout:
-    print("an instrumented shim cannot be loaded into Python")
-    sys.exit(77)
+    skip("a GPU")
+need_plain_shim(kernelab)
 sites = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *sys.path}
 libraries = sorted(found for site in sites for pattern in ("nvidia/cu1?/lib", "nvidia/cuda_cupti/lib")
                    for found in glob.glob(os.path.join(site, pattern, "libcupti.so.1*")))
 libraries += glob.glob("/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.1?")
 if not libraries:
-    print("no libcupti here")
-    sys.exit(77)
+    skip("libcupti")
 library = libraries[0]
 environment = dict(os.environ, LD_LIBRARY_PATH=os.path.dirname(library) + ":" + os.environ.get("LD_LIBRARY_PATH", ""))
-problems = []
 
 
 def expect(condition, text):
@@ -98,5 +94,4 @@ with tempfile.TemporaryDirectory() as top:
         head = run(kernelab, "ls", out).stdout
         # Kineto may keep its subscription behind the profile.
         expect(("of 1 of 3 images" in head or "of 2 of 3 images" in head) and "a profiler of the program" in head, head)
-print("\n".join(problems))
-sys.exit(bool(problems))
+finish()

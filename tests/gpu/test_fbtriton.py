@@ -5,33 +5,18 @@ Exit status 77 unless python3 has a GPU, PyTorch and fbtriton.
 """
 import json
 import os
-import subprocess
 import sys
 import tempfile
-import time
+
+from gpu_test import HERE, finish, need_torch, problems, run
 
 kernelab = os.path.abspath(sys.argv[1])
-program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tlx_program.py")
-FIND = """
-import os, torch, triton, triton.language.extra.tlx
-assert torch.cuda.is_available()
+program = os.path.join(HERE, "tlx_program.py")
+ptxas = need_torch("""
+import triton, triton.language.extra.tlx
 print(os.path.join(os.path.dirname(torch.__file__), "bin/ptxas"))
-"""
-there = subprocess.run(["python3", "-c", FIND], capture_output=True, text=True)
-if there.returncode:
-    print("no GPU, PyTorch or fbtriton here:", there.stderr.strip().split("\n")[-1])
-    sys.exit(77)
+""", "python3")
 WANTED = {"tlx_cp": 1, "tlx_ws": 1, "tlx_dot": 1, "tlx_gemm": 4, "matmul_k": 8}  # configs
-problems = []
-
-
-def run(*command, statuses=(0,), **environment):
-    start = time.monotonic()
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
-    print(f"{time.monotonic() - start:.1f} s", *map(os.path.basename, command), flush=True)
-    if done.returncode not in statuses:
-        problems.append(f"{' '.join(command)}: status {done.returncode}: {done.stdout[-2000:]}{done.stderr[-3000:]}")
-    return done
 
 
 def check_suite(suite):
@@ -75,8 +60,7 @@ with tempfile.TemporaryDirectory() as folder:
     if not problems:
         check_suite(json.loads(run(kernelab, "ls", "--json", capture).stdout))
         check_diff(capture, "recorded", (0,))
-        if os.access(there.stdout.strip(), os.X_OK):
-            check_diff(capture, "ptxas:" + there.stdout.strip(), (0, 1))
+        if os.access(ptxas, os.X_OK):
+            check_diff(capture, "ptxas:" + ptxas, (0, 1))
         check_diff(capture, "triton:python3", (0, 1))
-print("\n".join(problems))
-sys.exit(bool(problems))
+finish()

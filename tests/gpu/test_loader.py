@@ -6,26 +6,24 @@ Exit status 77 without a GPU or PyTorch.
 """
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
+from gpu_test import HERE, finish, need_torch, problems, run
+
 kernelab = os.path.abspath(sys.argv[1])
-program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "loader.py")
-if subprocess.run([sys.executable, "-c", "import torch; assert torch.cuda.is_available()"], capture_output=True).returncode:
-    print("no GPU or PyTorch here")
-    sys.exit(77)
-problems = []
+program = os.path.join(HERE, "loader.py")
+need_torch()
 with tempfile.TemporaryDirectory() as top:
     for method in "fork", "spawn":
         out = os.path.join(top, method)
-        done = subprocess.run([kernelab, "capture", "-o", out, "--fresh-cache", "--", sys.executable, program, method],
-                              capture_output=True, text=True, env={**os.environ, "TORCHINDUCTOR_AUTOTUNE_IN_SUBPROC": "1"})
+        done = run(kernelab, "capture", "-o", out, "--fresh-cache", "--", sys.executable, program, method,
+                   TORCHINDUCTOR_AUTOTUNE_IN_SUBPROC="1")
         if done.returncode or done.stdout != "2016 True\n":
-            problems.append(f"{method}: status {done.returncode}: {done.stdout}{done.stderr[-3000:]}")
+            problems.append(f"{method}: printed {done.stdout!r}")
             continue
         print(done.stderr.strip().split("\n")[-1])
-        suite = json.loads(subprocess.run([kernelab, "ls", "--json", out], capture_output=True, text=True).stdout)
+        suite = json.loads(run(kernelab, "ls", "--json", out).stdout)
         kinds = []
         for bundle in suite["bundles"]:
             facts = {fact["name"]: fact["value"] for fact in bundle["facts"]}
@@ -37,5 +35,4 @@ with tempfile.TemporaryDirectory() as top:
             problems.append(f"{method}: bundles of {kinds}")
         print(method, len(suite["families"]), "families,", sum(f["benchmarks"] for f in suite["families"]),
               "launches marked as compile-time benchmarks")
-print("\n".join(problems))
-sys.exit(bool(problems))
+finish()

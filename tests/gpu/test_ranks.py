@@ -7,27 +7,15 @@ import concurrent.futures
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
-import time
+
+from gpu_test import HERE, finish, need_torch, problems, run, skip
 
 kernelab = os.path.abspath(sys.argv[1])
-here = os.path.dirname(os.path.abspath(__file__))
-there = subprocess.run([sys.executable, "-c", "import torch; assert torch.cuda.is_available()"], capture_output=True)
-if there.returncode or not shutil.which("torchrun"):
-    print("no GPU, PyTorch or torchrun here")
-    sys.exit(77)
-problems = []
-
-
-def run(*command, statuses=(0,), **environment):
-    start = time.monotonic()
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
-    print(f"{time.monotonic() - start:.1f} s", *map(os.path.basename, command), flush=True)
-    if done.returncode not in statuses:
-        problems.append(f"{' '.join(command)}: status {done.returncode}: {done.stdout[-2000:]}{done.stderr[-4000:]}")
-    return done
+need_torch()
+if not shutil.which("torchrun"):
+    skip("torchrun")
 
 
 def lines(done):
@@ -69,7 +57,7 @@ def check_replay(name):
 
 with tempfile.TemporaryDirectory() as top:
     caches = {"TRITON_CACHE_DIR": os.path.join(top, "triton"), "TORCHINDUCTOR_CACHE_DIR": os.path.join(top, "inductor")}
-    torchrun = ["torchrun", "--standalone", "--nproc-per-node", "2", os.path.join(here, "train.py"), "compile"]
+    torchrun = ["torchrun", "--standalone", "--nproc-per-node", "2", os.path.join(HERE, "train.py"), "compile"]
     both, one = os.path.join(top, "both"), os.path.join(top, "one")
     captured = run(kernelab, "capture", "-o", both, "--", *torchrun, **caches)
     print(captured.stderr.strip().split("\n")[-1])
@@ -90,5 +78,4 @@ with tempfile.TemporaryDirectory() as top:
         both_of, both_tested = check_replay(both)
         if both_tested != both_of or not 0 < one_tested < one_of:
             problems.append(f"tested {both_tested} of {both_of} of two ranks, {one_tested} of {one_of} with contents of one")
-print("\n".join(problems))
-sys.exit(bool(problems))
+finish()

@@ -16,22 +16,20 @@ import sys
 import tempfile
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+from gpu_test import HERE, need_torch, skip
+
 # Triton's own assembler and PyTorch's: two versions beside each other in one installation.
 FIND = """
-import os, torch, triton
-assert torch.cuda.is_available()
+import triton
 print(os.path.join(os.path.dirname(triton.__file__), "backends/nvidia/bin/ptxas"))
 print(os.path.join(os.path.dirname(torch.__file__), "bin/ptxas"))
 """
 
 
 def assemblers():
-    found = subprocess.run(["python3", "-c", FIND], capture_output=True, text=True)
-    paths = found.stdout.split("\n")[:2]
-    if found.returncode or not all(os.access(p, os.X_OK) for p in paths):
-        print("no GPU, no PyTorch, or no two assemblers here")
-        sys.exit(77)
+    paths = need_torch(FIND, "python3").split("\n")[:2]
+    if not all(os.access(p, os.X_OK) for p in paths):
+        skip("two assemblers")
     return paths
 
 

@@ -6,35 +6,23 @@ Exit status 77 without a GPU.
 """
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
+from gpu_test import HERE, finish, need_plain_shim, problems, run, skip
+
 kernelab, folder, device = sys.argv[1:4]
-here = os.path.dirname(os.path.abspath(__file__))
 if device == "gpu" and not os.path.exists("/dev/nvidiactl"):
-    print("no GPU here")
-    sys.exit(77)
-shim = os.path.join(os.path.dirname(kernelab), "..", "shim", "libkernelab-shim.so")
-if "__asan" in subprocess.run(["nm", "-D", shim], capture_output=True, text=True, check=True).stdout:
-    print("an instrumented shim cannot be loaded into Python")
-    sys.exit(77)
+    skip("a GPU")
+need_plain_shim(kernelab)
 kernels = ["tlx_ws", "tlx_cp"] + (["tlx_dot"] if device == "gpu" else [])
 wanted = "tlx_ws 999000.0 500500.0\ntlx_cp 499500.0\n" + ("tlx_dot 0.0 23.9375\n" if device == "gpu" else "")
-problems = []
-
-
-def run(*command, statuses=(0,)):
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode not in statuses:
-        problems.append(f"{' '.join(command)}: status {done.returncode}: {done.stdout}{done.stderr}")
-    return done
 
 
 with tempfile.TemporaryDirectory() as top:
     out, result = os.path.join(top, "out"), os.path.join(top, "result.json")
     done = run(kernelab, "capture", "-o", out, "--device", device, "--", sys.executable,
-               os.path.join(here, "tlx_client.py"), folder, "cubin" if device == "gpu" else "ptx", *kernels)
+               os.path.join(HERE, "tlx_client.py"), folder, "cubin" if device == "gpu" else "ptx", *kernels)
     if done.stdout != wanted:
         problems.append(f"printed {done.stdout!r}, wanted {wanted!r}")
     suite = json.loads(run(kernelab, "ls", "--json", out).stdout)
@@ -50,5 +38,4 @@ with tempfile.TemporaryDirectory() as top:
             print(family["name"], "bucket", family["bucket"], family["coverage"])
             if family["bucket"] != 1 or family["coverage"]["faithful"] != 1:
                 problems.append(f"{family['name']}: {family}")
-print("\n".join(problems))
-sys.exit(bool(problems))
+finish()
