@@ -31,9 +31,10 @@ CASES = {
     "endless": (LOOP, {"KERNELAB_SOFTGPU_QUOTA": "100000"}, "LAUNCH_TIMEOUT", ["broken"]),
     "quiet": ("\ttrap;\n", {"KERNELAB_SOFTGPU_LOG": "quiet"}, "LAUNCH_FAILED", []),
     "blocking": ("\ttrap;\n", {"CUDA_LAUNCH_BLOCKING": "1"}, "LAUNCH_FAILED", ["broken"]),
-    "seeds": ("\tld.global.u32 %r2, [%rd1];\n", {"KERNELAB_SOFTGPU_SEED": "7+"}, "SUCCESS", []),
     "fine": ("\tld.global.u32 %r2, [%rd1];\n", {}, "SUCCESS", []),
 }
+# Which block is the last to write.
+ORDER = "\tmov.u32 %r1, %ctaid.x;\n\tst.global.u32 [%rd1], %r1;\n"
 BAD_SETTINGS = {
     "KERNELAB_SOFTGPU_QUOTA": "many",
     "KERNELAB_SOFTGPU_FILL": "256",
@@ -46,7 +47,7 @@ BAD_SETTINGS = {
 
 
 def client(path, case):
-    """The child: prints the result of the launch and of the call after it."""
+    """The child: prints the result of the launch and of the call after it; "order": the last block of eight launches."""
     cuda = ctypes.CDLL(path)
     u64 = ctypes.c_uint64
 
@@ -64,10 +65,17 @@ def client(path, case):
     must(cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0))
     must(cuda.cuCtxSetCurrent(context))
     must(cuda.cuMemAlloc_v2(ctypes.byref(memory), u64(256)))
-    text = (HEADER + CASES[case][0] + "\tret;\n}\n").encode()
+    text = (HEADER + (ORDER if case == "order" else CASES[case][0]) + "\tret;\n}\n").encode()
     must(cuda.cuModuleLoadData(ctypes.byref(module), text))
     must(cuda.cuModuleGetFunction(ctypes.byref(function), module, b"broken"))
     arguments = (ctypes.c_void_p * 1)(ctypes.addressof(memory))
+    if case == "order":
+        last = ctypes.c_uint32()
+        for _ in range(8):
+            must(cuda.cuLaunchKernel(function, 64, 1, 1, 32, 1, 1, 0, None, arguments, None))
+            must(cuda.cuMemcpyDtoH_v2(ctypes.byref(last), memory, ctypes.c_size_t(4)))
+            print(last.value)
+        return
     launched = cuda.cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, None, arguments, None)
     print(name(launched), name(cuda.cuCtxSynchronize()), name(cuda.cuMemFree_v2(memory)))
 
@@ -77,8 +85,16 @@ def run(path, case, settings):
                           env=os.environ | settings, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
+def check_order(path):
+    """Ascending without a seed; by a seed the same order each time, with a + behind it another."""
+    orders = {seed: run(path, "order", {"KERNELAB_SOFTGPU_SEED": seed}).stdout.split() for seed in ("0", "7", "7+")}
+    good = (orders["0"] == ["63"] * 8 and orders["7"] == orders["7"][:1] * 8 and orders["7"][0] != "63" and
+            orders["7+"][0] == orders["7"][0] and len(set(orders["7+"])) > 1)
+    return [] if good else [f"last blocks by seed: {orders}"]
+
+
 def main(path):
-    failures = []
+    failures = check_order(path)
     for case, (_, settings, error, words) in CASES.items():
         done = run(path, case, settings)
         launch = error if settings.get("CUDA_LAUNCH_BLOCKING") else "SUCCESS"
@@ -97,7 +113,7 @@ def main(path):
     small = run(path, "fine", {"KERNELAB_SOFTGPU_MEMORY": "1M"})
     if "OUT_OF_MEMORY" not in small.stderr:
         failures.append(f"1 MiB of memory was enough: {small.stdout} {small.stderr}")
-    print("\n".join(failures) or f"{len(CASES) + len(BAD_SETTINGS) + 1} cases")
+    print("\n".join(failures) or f"{len(CASES) + len(BAD_SETTINGS) + 4} cases")
     return 1 if failures else 0
 
 
