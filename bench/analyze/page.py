@@ -11,7 +11,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+
+OPENS_MOST = 120  # seconds
 
 # The page's own script is before this one. Real time: no virtual clock, what is found comes by the console.
 TIMES = """<script>{
@@ -41,11 +44,14 @@ def opened(chromium, folder):
     browser = subprocess.Popen([chromium, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1280,800",
                                 "--enable-logging=stderr", f"--user-data-dir={folder}/profile",
                                 f"file://{folder}/timed.html"], stderr=subprocess.PIPE, text=True, errors="replace")
+    too_long = threading.Timer(OPENS_MOST, browser.kill)
+    too_long.start()
     match = None
     for line in browser.stderr:
         match = re.search(r'found:(\{.*?\})"', line)
         if match:
             break
+    too_long.cancel()
     browser.terminate()
     browser.wait()
     return json.loads(match[1]) if match else None
