@@ -56,7 +56,7 @@ struct shadow {
 	bool *seen;
 	size_t place_count, unseen;
 	bool full;
-	/* Scratch of one instruction: what its destinations are to hold (shadow_step.c). */
+	/* Scratch of one instruction: what its destinations are to hold (shadow_write.h). */
 	struct shadow_write {
 		uint32_t operand;
 		bool wide;

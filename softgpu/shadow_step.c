@@ -6,20 +6,9 @@
 #include <stdlib.h>
 
 #include "lib/base.h"
-#include "softgpu/shadow_cell.h"
+#include "softgpu/shadow_write.h"
 
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
-
-static struct cell slot_cell(const struct run *r, uint32_t operand, size_t at)
-{
-	const uint8_t *bits = (const uint8_t *)run_slot(r, operand) + at;
-	size_t o;
-
-	if (operand & 1) /* a constant */
-		return (struct cell){bits, NULL, NULL};
-	o = (size_t)(bits - r->w->slots);
-	return (struct cell){bits, r->w->tags + o, r->w->shadows + o};
-}
 
 static uint8_t *slot_tags(const struct run *r, uint32_t operand, size_t at, double **values)
 {
@@ -29,55 +18,14 @@ static uint8_t *slot_tags(const struct run *r, uint32_t operand, size_t at, doub
 	return r->w->tags + o;
 }
 
-static bool is_float_tag(uint8_t tag)
-{
-	return tag && TAG_FORMAT(tag) != SHADOW_INTEGER;
-}
-
-static bool any_float(struct cell c, unsigned bytes)
-{
-	for (unsigned k = 0; c.tags && k < bytes; k++)
-		if (is_float_tag(c.tags[k]))
-			return true;
-	return false;
-}
-
-/* A lane's shadow ends at this instruction, which has no shadow function for it. */
-static void lose(const struct run *r)
-{
-	struct shadow *s = r->m->shadow;
-	size_t pc = (size_t)(r->i - r->m->code);
-
-	s->counts.lost++;
-	if (pc >= s->lost_size || s->lost_at[pc])
-		return;
-	s->lost_at[pc] = 1;
-	s->counts.lost_places++;
-	if (!s->counts.lost_line)
-		s->counts.lost_line = r->i->line;
-}
-
 static double element(const struct run *r, struct cell c, enum shadow_format f)
 {
 	unsigned n = shadow_format_bytes(f);
 	double x = cell_value(c, f);
 
-	if (any_float(c, n) && !cell_has(c, f, n) && x == cell_exact(f, c.bits))
-		lose(r);
+	if (cell_any_float(c, n) && !cell_has(c, f, n) && x == cell_exact(f, c.bits))
+		shadow_lose(r);
 	return x;
-}
-
-/* ---- what an instruction's destinations are to hold ---- */
-
-static struct shadow_write *new_write(const struct run *r, uint32_t operand, bool wide)
-{
-	struct shadow *s = r->m->shadow;
-	struct shadow_write *w = &s->writes[s->write_count++];
-
-	w->operand = operand;
-	w->wide = wide;
-	memset(w->tags, 0, wide ? 256 : 128);
-	return w;
 }
 
 static void put(struct shadow_write *w, unsigned at, enum shadow_format f, double x)
@@ -87,15 +35,6 @@ static void put(struct shadow_write *w, unsigned at, enum shadow_format f, doubl
 	for (unsigned k = 0; k < n; k++) {
 		w->tags[at + k] = TAG(f, k);
 		w->values[at + k] = x;
-	}
-}
-
-static void put_bytes(struct shadow_write *w, unsigned at, struct cell c, unsigned n)
-{
-	for (unsigned k = 0; k < n; k++) {
-		w->tags[at + k] = c.tags ? c.tags[k] : 0;
-		if (w->tags[at + k])
-			w->values[at + k] = c.values[k];
 	}
 }
 
@@ -132,7 +71,7 @@ static bool put_extreme_integer(const struct run *r, struct shadow_write *w, uns
 	b = cell_exact(SHADOW_F32, c[1].bits);
 	if (isnan(a) || isnan(b))
 		return false;
-	put_bytes(w, at, (a < b) == min || a == b ? c[0] : c[1], 4);
+	shadow_write_bytes(w, at, (a < b) == min || a == b ? c[0] : c[1], 4);
 	return true;
 }
 
@@ -143,7 +82,7 @@ static void arithmetic(const struct run *r, struct shadow_arithmetic a, uint32_t
 	enum type t = (enum type)(i->flags >> LANE_TO_SHIFT & 31);
 	unsigned parts = 1, stride = i->wide ? 8 : 4, n;
 	enum shadow_format f = a.format;
-	struct shadow_write *w = new_write(r, i->d, i->wide);
+	struct shadow_write *w = shadow_write_new(r, i->d, i->wide);
 
 	if (f == SHADOW_F16) {
 		f = t == TYPE_BF16 || t == TYPE_BF16X2 ? SHADOW_BF16 : SHADOW_F16;
@@ -157,7 +96,7 @@ static void arithmetic(const struct run *r, struct shadow_arithmetic a, uint32_t
 			double x[3] = {0};
 
 			for (unsigned k = 0; k < 3; k++)
-				c[k] = slot_cell(r, sources[k < a.sources ? k : 0], at);
+				c[k] = register_cell(r, sources[k < a.sources ? k : 0], at);
 			if (put_extreme_integer(r, w, at, c) || rounds_by_magic(a.operation, f, c))
 				continue;
 			for (unsigned k = 0; k < a.sources; k++)
@@ -255,12 +194,12 @@ static void convert(const struct run *r, enum type to, enum type from, uint32_t 
 {
 	const struct instruction *i = r->i;
 	enum shadow_format f = format_of(from), g = format_of(to);
-	struct shadow_write *w = new_write(r, i->d, i->wide);
+	struct shadow_write *w = shadow_write_new(r, i->d, i->wide);
 	bool integral = i->flags & LANE_INTEGRAL;
 
 	for (uint32_t left = mask; left; left &= left - 1) {
 		unsigned l = (unsigned)__builtin_ctz(left), at = l * (i->wide ? 8 : 4);
-		struct cell c = slot_cell(r, i->a, (size_t)l * lane_bytes(from));
+		struct cell c = register_cell(r, i->a, (size_t)l * lane_bytes(from));
 
 		if (f && (!g || integral)) {
 			round_to_integer(r, w, at, c, f, g ? type_bytes(to) : lane_bytes(to));
@@ -268,7 +207,7 @@ static void convert(const struct run *r, enum type to, enum type from, uint32_t 
 			put(w, at, g, converted(element(r, c, f), g, i->flags));
 			r->m->shadow->counts.operations++;
 		} else if (!g) { /* a quantised number, made narrower or wider */
-			put_bytes(w, at, c, MIN(type_bytes(to), type_bytes(from)));
+			shadow_write_bytes(w, at, c, MIN(type_bytes(to), type_bytes(from)));
 		} else if (type_bytes(from) == 8 || g != SHADOW_F64) {
 			put(w, at, g,
 			    from == TYPE_S64   ? (double)*(const int64_t *)(const void *)c.bits
@@ -288,12 +227,12 @@ static void convert_pair(const struct run *r, enum type to, enum type from, uint
 	const struct instruction *i = r->i;
 	enum shadow_format f = format_of(from), g = format_of(to);
 	unsigned n = shadow_format_bytes(g), m = shadow_format_bytes(f);
-	struct shadow_write *w = new_write(r, i->d, false);
+	struct shadow_write *w = shadow_write_new(r, i->d, false);
 
 	for (uint32_t left = mask; left; left &= left - 1) {
 		unsigned at = (unsigned)__builtin_ctz(left) * 4;
-		struct cell low = slot_cell(r, f == SHADOW_F32 ? i->b : i->a, at);
-		struct cell high = slot_cell(r, i->a, f == SHADOW_F32 ? at : at + m);
+		struct cell low = register_cell(r, f == SHADOW_F32 ? i->b : i->a, at);
+		struct cell high = register_cell(r, i->a, f == SHADOW_F32 ? at : at + m);
 
 		put(w, at, g, converted(element(r, low, f), g, i->flags));
 		put(w, at + n, g, converted(element(r, high, f), g, i->flags));
@@ -327,245 +266,20 @@ static bool conversion(const struct run *r, uint32_t mask)
 	}
 }
 
-/* ---- bits ---- */
-
-/* What a bitwise function makes of a byte, where only one of its sources has a shadow there. */
-enum byte_effect {
-	BYTE_KEEPS,
-	BYTE_CONSTANT, /* or the sign alone, which follows the actual value */
-	BYTE_NEGATES,
-	BYTE_ABSOLUTE,
-	BYTE_MINUS, /* minus the absolute */
-	BYTE_UNKNOWN
-};
-
-static uint8_t lookup(unsigned table, const uint8_t x[3])
-{
-	uint8_t out = 0;
-
-	for (unsigned bit = 0; bit < 8; bit++) {
-		unsigned index =
-			(x[0] >> bit & 1) << 2 | (x[1] >> bit & 1) << 1 | (x[2] >> bit & 1);
-
-		out |= (uint8_t)((table >> index & 1) << bit);
-	}
-	return out;
-}
-
-static enum byte_effect byte_effect(unsigned table, const uint8_t bits[3], unsigned which)
-{
-	uint8_t x[3] = {bits[0], bits[1], bits[2]}, zeros, ones;
-
-	x[which] = 0;
-	zeros = lookup(table, x);
-	x[which] = 0xff;
-	ones = lookup(table, x);
-	if (zeros == ones || (zeros == 0 && ones == 0x80))
-		return BYTE_CONSTANT;
-	if (zeros == 0 && ones == 0xff)
-		return BYTE_KEEPS;
-	if (zeros == 0x80 && ones == 0x7f)
-		return BYTE_NEGATES;
-	if (zeros == 0x80 && ones == 0xff)
-		return BYTE_MINUS;
-	return zeros == 0 && ones == 0x7f ? BYTE_ABSOLUTE : BYTE_UNKNOWN;
-}
-
-/* The sign is in an element's last byte: its bytes below follow. */
-static bool change_sign(struct shadow_write *w, unsigned at, enum byte_effect e)
-{
-	unsigned byte = TAG_BYTE(w->tags[at]);
-	enum shadow_format f = TAG_FORMAT(w->tags[at]);
-	double x = w->values[at];
-
-	if (byte + 1 != shadow_format_bytes(f) || at < byte)
-		return false;
-	for (unsigned k = 0; k < byte; k++)
-		if (w->tags[at - byte + k] != TAG(f, k))
-			return false;
-	for (unsigned k = 0; k <= byte; k++)
-		w->values[at - byte + k] = e == BYTE_NEGATES ? -x
-					   : e == BYTE_MINUS ? -fabs(x)
-							     : fabs(x);
-	return true;
-}
-
-static void bitwise(const struct run *r, unsigned table, unsigned sources, uint32_t mask)
-{
-	const struct instruction *i = r->i;
-	const uint32_t operands[] = {i->a, i->b, i->c};
-	unsigned stride = i->wide ? 8 : 4;
-	struct shadow_write *w = new_write(r, i->d, i->wide);
-
-	for (uint32_t left = mask; left; left &= left - 1) {
-		unsigned base = (unsigned)__builtin_ctz(left) * stride;
-		bool lost = false;
-
-		for (unsigned at = base; at < base + stride; at++) {
-			struct cell c[3];
-			uint8_t bits[3] = {0};
-			unsigned tagged = 0, which = 0;
-			enum byte_effect e;
-
-			for (unsigned k = 0; k < sources; k++) {
-				c[k] = slot_cell(r, operands[k], at);
-				bits[k] = *c[k].bits;
-				if (c[k].tags && *c[k].tags) {
-					tagged++;
-					which = k;
-				}
-			}
-			if (!tagged)
-				continue;
-			e = tagged > 1 ? BYTE_UNKNOWN : byte_effect(table, bits, which);
-			if (e == BYTE_CONSTANT)
-				continue;
-			if (e != BYTE_UNKNOWN)
-				put_bytes(w, at, c[which], 1);
-			if (e == BYTE_UNKNOWN || (e != BYTE_KEEPS && !change_sign(w, at, e))) {
-				w->tags[at] = 0;
-				lost |= is_float_tag(*c[which].tags);
-			}
-		}
-		if (lost)
-			lose(r);
-	}
-}
-
-/* Shifts by whole bytes. */
-static void shift(const struct run *r, bool to_left, unsigned bytes, uint32_t mask)
-{
-	const struct instruction *i = r->i;
-	unsigned stride = i->wide ? 8 : 4;
-	struct shadow_write *w = new_write(r, i->d, i->wide);
-	const uint32_t *amounts = run_slot(r, i->b);
-
-	for (uint32_t left = mask; left; left &= left - 1) {
-		unsigned l = (unsigned)__builtin_ctz(left), base = l * stride, n = amounts[l] / 8;
-		struct cell c = slot_cell(r, i->a, base);
-
-		if (amounts[l] % 8) {
-			if (any_float(c, bytes))
-				lose(r);
-			continue;
-		}
-		if (n >= bytes)
-			continue;
-		if (to_left)
-			put_bytes(w, base + n, c, bytes - n);
-		else if (c.tags)
-			put_bytes(w, base, (struct cell){c.bits + n, c.tags + n, c.values + n},
-				  bytes - n);
-	}
-}
-
-/* The eight bytes that prmt and shf choose from: a below b. */
-static void chosen_byte(const struct run *r, struct shadow_write *w, unsigned at, unsigned base,
-			unsigned byte)
-{
-	put_bytes(w, at, slot_cell(r, byte < 4 ? r->i->a : r->i->b, base + byte % 4), 1);
-}
-
-static void permute(const struct run *r, uint32_t mask)
-{
-	const struct instruction *i = r->i;
-	struct shadow_write *w = new_write(r, i->d, false);
-	const uint32_t *selectors = run_slot(r, i->c);
-
-	for (uint32_t left = mask; left; left &= left - 1) {
-		unsigned l = (unsigned)__builtin_ctz(left), base = 4 * l;
-
-		for (unsigned k = 0; k < 4; k++) {
-			unsigned nibble = selectors[l] >> 4 * k & 15;
-
-			if (i->flags >> LANE_IMMEDIATE_SHIFT) {
-				if (any_float(slot_cell(r, i->a, base), 4) ||
-				    any_float(slot_cell(r, i->b, base), 4))
-					lose(r);
-				break;
-			}
-			if (nibble < 8) /* else copies of its sign */
-				chosen_byte(r, w, base + k, base, nibble);
-		}
-	}
-}
-
-static void funnel(const struct run *r, bool to_left, uint32_t mask)
-{
-	const struct instruction *i = r->i;
-	struct shadow_write *w = new_write(r, i->d, false);
-	const uint32_t *amounts = run_slot(r, i->c);
-
-	for (uint32_t left = mask; left; left &= left - 1) {
-		unsigned l = (unsigned)__builtin_ctz(left), base = 4 * l;
-		unsigned n = i->flags & LANE_WRAP ? amounts[l] & 31 : MIN(amounts[l], 32u);
-
-		if (n % 8) {
-			if (any_float(slot_cell(r, i->a, base), 4) ||
-			    any_float(slot_cell(r, i->b, base), 4))
-				lose(r);
-			continue;
-		}
-		for (unsigned k = 0; k < 4; k++)
-			chosen_byte(r, w, base + k, base, (to_left ? 4 - n / 8 : n / 8) + k);
-	}
-}
-
-static bool bits(const struct run *r, uint32_t mask)
-{
-	switch (r->i->function) {
-	case LANE_and_16 ... LANE_and_64:
-		bitwise(r, 0xc0, 2, mask);
-		return true;
-	case LANE_or_16 ... LANE_or_64:
-		bitwise(r, 0xfc, 2, mask);
-		return true;
-	case LANE_xor_16 ... LANE_xor_64:
-		bitwise(r, 0x3c, 2, mask);
-		return true;
-	case LANE_lop3:
-		bitwise(r, r->i->flags >> LANE_IMMEDIATE_SHIFT, 3, mask);
-		return true;
-	case LANE_prmt:
-		permute(r, mask);
-		return true;
-	case LANE_shf_l:
-	case LANE_shf_r:
-		funnel(r, r->i->function == LANE_shf_l, mask);
-		return true;
-	case LANE_shl_16 ... LANE_shl_64:
-		shift(r, true,
-		      r->i->function == LANE_shl_16   ? 2
-		      : r->i->function == LANE_shl_32 ? 4
-						      : 8,
-		      mask);
-		return true;
-	/* Copies of the sign that come in from above have no shadow. */
-	case LANE_shr_u16 ... LANE_shr_s64:
-		shift(r, false,
-		      r->i->function == LANE_shr_u16 || r->i->function == LANE_shr_s16   ? 2
-		      : r->i->function == LANE_shr_u32 || r->i->function == LANE_shr_s32 ? 4
-											 : 8,
-		      mask);
-		return true;
-	default:
-		return false;
-	}
-}
-
 /* ---- moves and integers ---- */
 
 static void choose(const struct run *r, uint32_t first, uint32_t mask)
 {
 	const struct instruction *i = r->i;
 	unsigned stride = i->wide ? 8 : 4;
-	struct shadow_write *w = new_write(r, i->d, i->wide);
+	struct shadow_write *w = shadow_write_new(r, i->d, i->wide);
 
 	for (uint32_t left = mask; left; left &= left - 1) {
 		unsigned l = (unsigned)__builtin_ctz(left);
 
-		put_bytes(w, l * stride,
-			  slot_cell(r, first >> l & 1 ? i->a : i->b, (size_t)l * stride), stride);
+		shadow_write_bytes(
+			w, l * stride,
+			register_cell(r, first >> l & 1 ? i->a : i->b, (size_t)l * stride), stride);
 	}
 }
 
@@ -595,23 +309,23 @@ static bool quantised(const struct run *r, uint32_t mask)
 
 	if (!adds && !min && i->function != LANE_max_s32 && i->function != LANE_max_s16)
 		return false;
-	w = new_write(r, i->d, false);
+	w = shadow_write_new(r, i->d, false);
 	for (uint32_t left = mask; left; left &= left - 1) {
 		unsigned at = (unsigned)__builtin_ctz(left) * 4, n = half ? 2 : 4;
-		struct cell a = slot_cell(r, i->a, at), b = slot_cell(r, i->b, at);
+		struct cell a = register_cell(r, i->a, at), b = register_cell(r, i->b, at);
 		bool qa = cell_has(a, SHADOW_INTEGER, n), qb = cell_has(b, SHADOW_INTEGER, n);
 		int32_t x = *(const int32_t *)(const void *)a.bits;
 		int32_t y = *(const int32_t *)(const void *)b.bits;
 
-		if (any_float(a, n) || any_float(b, n))
-			lose(r);
+		if (cell_any_float(a, n) || cell_any_float(b, n))
+			shadow_lose(r);
 		x = half ? (int16_t)x : x;
 		y = half ? (int16_t)y : y;
 		if (adds && qa != qb)
 			cell_write_integer(w->tags + at, w->values + at, n,
 					   qa ? *a.values + y : *b.values + x);
 		else if (!adds && (qa || qb))
-			put_bytes(w, at, (x < y) == min || x == y ? a : b, n);
+			shadow_write_bytes(w, at, (x < y) == min || x == y ? a : b, n);
 	}
 	return true;
 }
@@ -629,14 +343,15 @@ static void unknown(const struct run *r, uint32_t mask)
 	const uint32_t operands[] = {i->a, i->b, i->c, i->e};
 	unsigned stride = i->wide && !is_widening(i->function) ? 8 : 4;
 
-	new_write(r, i->d, i->wide);
+	shadow_write_new(r, i->d, i->wide);
 	for (uint32_t left = mask; left; left &= left - 1)
 		for (unsigned k = 0; k < ARRAY_LENGTH(operands); k++)
 			if (operands[k] &&
-			    any_float(slot_cell(r, operands[k],
-						(size_t)(unsigned)__builtin_ctz(left) * stride),
-				      stride)) {
-				lose(r);
+			    cell_any_float(
+				    register_cell(r, operands[k],
+						  (size_t)(unsigned)__builtin_ctz(left) * stride),
+				    stride)) {
+				shadow_lose(r);
 				break;
 			}
 }
@@ -654,7 +369,7 @@ static void lanes(const struct run *r, uint32_t mask)
 		choose(r, slct_first(r), mask);
 	else if (i->function >= LANE_slct_32_s32 && i->function <= LANE_slct_16_s32)
 		choose(r, slct_first(r), mask);
-	else if (!conversion(r, mask) && !bits(r, mask) && !quantised(r, mask))
+	else if (!conversion(r, mask) && !shadow_bits(r, mask) && !quantised(r, mask))
 		unknown(r, mask);
 }
 
@@ -662,15 +377,16 @@ static void pack(const struct run *r, uint32_t mask)
 {
 	const struct instruction *i = r->i;
 	unsigned n = type_bytes((enum type)i->element), stride = i->wide ? 8 : 4;
-	struct shadow_write *w = new_write(r, i->d, i->wide);
+	struct shadow_write *w = shadow_write_new(r, i->d, i->wide);
 
 	for (uint32_t left = mask; left; left &= left - 1) {
 		unsigned l = (unsigned)__builtin_ctz(left);
 
 		for (unsigned k = 0; k < i->count; k++)
-			put_bytes(w, l * stride + k * n,
-				  slot_cell(r, r->m->program->extras[i->extras + k], (size_t)l * 4),
-				  n);
+			shadow_write_bytes(w, l * stride + k * n,
+					   register_cell(r, r->m->program->extras[i->extras + k],
+							 (size_t)l * 4),
+					   n);
 	}
 }
 
@@ -680,12 +396,14 @@ static void unpack(const struct run *r, uint32_t mask)
 	unsigned n = type_bytes((enum type)i->element), stride = i->wide ? 8 : 4;
 
 	for (unsigned k = 0; k < i->count; k++) {
-		struct shadow_write *w = new_write(r, r->m->program->extras[i->extras + k], false);
+		struct shadow_write *w =
+			shadow_write_new(r, r->m->program->extras[i->extras + k], false);
 
 		for (uint32_t left = mask; left; left &= left - 1) {
 			unsigned l = (unsigned)__builtin_ctz(left);
 
-			put_bytes(w, l * 4, slot_cell(r, i->a, (size_t)l * stride + k * n), n);
+			shadow_write_bytes(w, l * 4,
+					   register_cell(r, i->a, (size_t)l * stride + k * n), n);
 		}
 	}
 }
@@ -769,11 +487,11 @@ void shadow_shuffle(const struct run *r, const uint8_t from[WARP_LANES], uint32_
 	struct shadow_write *w;
 
 	s->write_count = 0;
-	w = new_write(r, r->i->d, false);
+	w = shadow_write_new(r, r->i->d, false);
 	for (uint32_t left = mask; left; left &= left - 1) {
 		unsigned l = (unsigned)__builtin_ctz(left);
 
-		put_bytes(w, 4 * l, slot_cell(r, r->i->a, 4ul * from[l]), 4);
+		shadow_write_bytes(w, 4 * l, register_cell(r, r->i->a, 4ul * from[l]), 4);
 	}
 	shadow_after(r, mask);
 }
