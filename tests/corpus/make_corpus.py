@@ -273,6 +273,9 @@ def main():
     for name in ("TRITON_PTXAS_PATH", "TRITON_KERNEL_DUMP", "TRITON_DISABLE_LINE_INFO"):
         os.environ.pop(name, None)
     others = tritons(args.other_triton)
+    unknown = others.keys() - {r["triton"] for r in PAIRS.values()}
+    if unknown:
+        sys.exit(f"make_corpus: no pair of table.py is by Triton {' '.join(sorted(unknown))}")
     rows = [r for r in PAIRS.values() if re.search(args.only, r["name"]) and
             (args.other_ptxas or not r["ptxas"]) and (args.b_of or not r["triton"] or r["triton"] in others)]
     work = Maker(out)
@@ -303,7 +306,7 @@ def main():
         f.writelines(f"other triton {v}\n" for v in others)
         if args.other_ptxas:
             f.write(f"other ptxas {version(args.other_ptxas)}\n")
-    print(f"{len(rows)} pairs of {len(families)} families")
+    print(f"{len(rows)} pairs of {len(families)} families; left out: {len(PAIRS) - len(rows)}")
 
 
 if __name__ == "__main__":
