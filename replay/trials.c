@@ -239,7 +239,7 @@ static int repeat(struct trials *t, struct runs *x, const struct ready *ready, e
 	return 0;
 }
 
-/* Frees the snapshot of a run that was sent and is not needed for comparison any more. */
+/* Sends the runs from index `from` on; they are kept, to be compared with. */
 static int ship_runs(struct trials *t, struct runs *x, enum side side, size_t from)
 {
 	for (size_t i = from; i < x->count; i++) {
