@@ -11,15 +11,27 @@ struct tally {
 	uint64_t runs, same;
 };
 
-/* One run, sent. *ok: it went well. */
-static int run_once(struct trials *t, const struct twin *w, enum side side, struct outcome *o,
-		    bool *ok, struct error *err)
+/*
+ * One run, sent. *ok: it went well. The first that did is kept in *first, which holds zeros until
+ * then; *differ: the result is not that of the first.
+ */
+static int run_once(struct trials *t, const struct twin *w, enum side side, struct outcome *first,
+		    bool *ok, bool *differ, struct error *err)
 {
-	int rc = twin_launch(t, w, side, o, err);
+	struct outcome o;
+	int rc = twin_launch(t, w, side, &o, err);
 
 	if (!rc)
-		rc = twin_send(t, w, side, o);
-	*ok = !rc && o->status == TRIAL_STATUS_OK;
+		rc = twin_send(t, w, side, &o);
+	*ok = !rc && o.status == TRIAL_STATUS_OK;
+	*differ = false;
+	if (*ok && !first->after.chunks) {
+		*first = o;
+		return 0;
+	}
+	if (*ok)
+		rc = twin_differ(t, &first->after, &o.after, NULL, differ);
+	outcome_free(&o);
 	return rc;
 }
 
@@ -40,19 +52,12 @@ int dispute_run(struct trials *t, const struct twin *w, enum side side, uint8_t 
 	*by_fill = false;
 	for (uint32_t k = 0; k < 2 * most && !t->r->parent_gone; k++) {
 		struct twin one = *w;
-		struct outcome o;
-		bool ok, differ = false;
+		bool ok, differ;
 
 		one.note.index = DISPUTE_FIRST + k;
 		if (k % 2)
 			one.setting.fill = other;
-		rc = run_once(t, &one, side, &o, &ok, err);
-		if (!rc && ok && k)
-			rc = twin_differ(t, &first.after, &o.after, NULL, &differ);
-		if (k || rc || !ok)
-			outcome_free(&o);
-		else
-			first = o;
+		rc = run_once(t, &one, side, &first, &ok, &differ, err);
 		if (rc || !ok)
 			break;
 		tally[k % 2].runs++;
@@ -81,16 +86,9 @@ int dispute_vary_a(struct trials *t, const struct twin *w, struct error *err)
 		return rc < 0 ? rc : 0;
 	for (uint32_t k = 0; !rc && ok && !differ && k < most && !t->r->parent_gone; k++) {
 		struct twin one = *w;
-		struct outcome o;
 
 		one.note.index += (w->stride ? w->stride : DISPUTE_FIRST) * (k + 1);
-		rc = run_once(t, &one, SIDE_A, &o, &ok, err);
-		if (!rc && ok && k)
-			rc = twin_differ(t, &first.after, &o.after, NULL, &differ);
-		if (k || rc || !ok)
-			outcome_free(&o);
-		else
-			first = o;
+		rc = run_once(t, &one, SIDE_A, &first, &ok, &differ, err);
 	}
 	outcome_free(&first);
 	return rc;
