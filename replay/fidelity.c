@@ -10,30 +10,28 @@
 #include "lib/base.h"
 #include "replay/odd.h"
 
-/* Adds whole elements (of the extent that holds them) for every byte of `from`. */
+/* Adds `from`, rounded out to whole elements within each extent. */
 static int add_elements(struct byteset *out, const struct byteset *from,
 			const struct extents *extents)
 {
-	uint64_t cursor = 0;
-	struct range run;
+	int rc = byteset_or(out, from);
 
-	while (byteset_next(from, &cursor, &run)) {
-		size_t i = extents_find(extents, run.base);
-		uint64_t first = run.base, end = run.base + run.size;
-		int rc;
+	for (size_t i = 0; !rc && i < extents->count; i++) {
+		const struct record_extent *x = &extents->items[i];
+		uint64_t bytes = dtype_bytes((enum dtype)x->dtype), cursor = x->address;
+		struct range run;
 
-		if (i != SIZE_MAX) {
-			const struct record_extent *x = &extents->items[i];
-			uint64_t bytes = dtype_bytes((enum dtype)x->dtype);
+		while (!rc && byteset_next(from, &cursor, &run) &&
+		       run.base < x->address + x->size) {
+			uint64_t first = (run.base - x->address) / bytes * bytes;
+			uint64_t end = run.base + run.size - x->address;
 
-			first -= (first - x->address) % bytes;
-			end += (bytes - (end - x->address) % bytes) % bytes;
+			end = (end + bytes - 1) / bytes * bytes;
+			end = end < x->size ? end : x->size;
+			rc = byteset_add(out, x->address + first, end - first);
 		}
-		rc = byteset_add(out, first, end - first);
-		if (rc)
-			return rc;
 	}
-	return 0;
+	return rc;
 }
 
 /* Changes of the recording that the replay never writes: inside extents, and elsewhere. */

@@ -42,16 +42,17 @@ static void fill(const struct launch *l, uint32_t run, struct snapshot *out)
 	free(memory);
 }
 
-/* Judges with that many repeats; counts (may be NULL) as of odd_count over all elements. */
-static enum fidelity judge(uint32_t elements, uint32_t (*value)(uint32_t, uint32_t), size_t repeats,
-			   uint64_t *counts)
+/*
+ * Judges outputs that hold so many values of four bytes, with that many repeats; counts (may be
+ * NULL) as of odd_count over all elements.
+ */
+static enum fidelity judge_extents(const struct extents *extents, uint32_t elements,
+				   uint32_t (*value)(uint32_t, uint32_t), size_t repeats,
+				   uint64_t *counts)
 {
 	struct launch l = {.piece = {BASE, MAP_BYTES}, .elements = elements, .value = value};
 	struct snapshot runs[REPEATS + 1];
 	const struct snapshot *all[REPEATS + 1];
-	struct record_extent extent = {
-		.address = BASE + OUTPUT, .size = 4 * (uint64_t)elements, .dtype = DTYPE_F32};
-	struct extents extents = {.items = &extent, .count = 1};
 	struct byteset written, noise;
 	struct ranges none = {0};
 	enum fidelity f;
@@ -65,7 +66,7 @@ static enum fidelity judge(uint32_t elements, uint32_t (*value)(uint32_t, uint32
 		l.pages[i] = page_uniform(0);
 	assert_int_equal(byteset_init(&written, &l.contents.pieces), 0);
 	assert_int_equal(byteset_init(&noise, &l.contents.pieces), 0);
-	assert_int_equal(byteset_add(&written, extent.address, extent.size), 0);
+	assert_int_equal(byteset_add(&written, BASE + OUTPUT, 4 * (uint64_t)elements), 0);
 	for (uint32_t r = 0; r <= repeats; r++) {
 		fill(&l, r, &runs[r]);
 		all[r] = &runs[r];
@@ -77,12 +78,12 @@ static enum fidelity judge(uint32_t elements, uint32_t (*value)(uint32_t, uint32
 				      .repeat_count = repeats,
 				      .written = &written,
 				      .noise = &noise,
-				      .extents = &extents,
+				      .extents = extents,
 				      .scratch = &none};
 	assert_int_equal(fidelity_judge(&e, &f, reason, sizeof(reason)), 0);
 	assert_int_equal(f == FIDELITY_FAITHFUL, !reason[0]);
 	if (counts)
-		assert_int_equal(odd_count(counts, all, repeats + 1, &written, &extents), 0);
+		assert_int_equal(odd_count(counts, all, repeats + 1, &written, extents), 0);
 	for (size_t r = 0; r <= repeats; r++)
 		snapshot_free(&runs[r]);
 	for (size_t i = 0; i < l.contents.chunks; i++)
@@ -91,6 +92,17 @@ static enum fidelity judge(uint32_t elements, uint32_t (*value)(uint32_t, uint32
 	byteset_free(&written);
 	byteset_free(&noise);
 	return f;
+}
+
+/* Of one f32 output. */
+static enum fidelity judge(uint32_t elements, uint32_t (*value)(uint32_t, uint32_t), size_t repeats,
+			   uint64_t *counts)
+{
+	struct record_extent extent = {
+		.address = BASE + OUTPUT, .size = 4 * (uint64_t)elements, .dtype = DTYPE_F32};
+	const struct extents one = {.items = &extent, .count = 1};
+
+	return judge_extents(&one, elements, value, repeats, counts);
 }
 
 /* By a hash of run and element: 1 for `rare` of 256, else 0. */
@@ -210,6 +222,23 @@ static void counts_the_odd_one(void **state)
 	assert_memory_equal(counts, expected, sizeof(counts));
 }
 
+/* An f64 and the f32 behind it vary; the next f32 does not, but is not what was recorded. */
+static uint32_t neighbours(uint32_t run, uint32_t i)
+{
+	return i < 3 ? run * 0x01010101 : run == 0 ? 0xa5a5a5a5 : 0;
+}
+
+static void elements_end_at_their_output(void **state)
+{
+	struct record_extent items[] = {
+		{.address = BASE + OUTPUT, .size = 8, .dtype = DTYPE_F64},
+		{.address = BASE + OUTPUT + 8, .size = 8, .dtype = DTYPE_F32}};
+	const struct extents two = {.items = items, .count = 2};
+
+	assert_int_equal(judge_extents(&two, 4, neighbours, 20, NULL), FIDELITY_UNFAITHFUL);
+	assert_int_equal(judge_extents(&two, 3, neighbours, 20, NULL), FIDELITY_NONDETERMINISTIC);
+}
+
 static void what_is_plausible(void **state)
 {
 	const uint64_t none[] = {1, 0, 0, 0}, no_more[] = {0, 0, 0, 0}, twice[] = {600, 300, 0, 0};
@@ -239,6 +268,7 @@ int main(void)
 		cmocka_unit_test(many_wrong_elements_are_unfaithful),
 		cmocka_unit_test(equal_runs_are_never_told_apart),
 		cmocka_unit_test(counts_the_odd_one),
+		cmocka_unit_test(elements_end_at_their_output),
 		cmocka_unit_test(what_is_plausible),
 	};
 
