@@ -13,7 +13,7 @@
 #include "replay/bind.h"
 #include "replay/derive.h"
 
-#define NAMES_MOST   48
+#define NAMES_MOST   48 /* more are refused: each may be in an explanation */
 #define ROWS_MOST    64 /* different launches that are looked at; any more are not asked */
 #define TERMS_MOST   (NAMES_MOST * (NAMES_MOST + 1))
 #define FACTORS_MOST 3
@@ -41,9 +41,10 @@ struct inference {
 	const struct grid_question *question;
 	struct name names[NAMES_MOST];
 	size_t name_count;
+	bool too_many;     /* names */
 	struct row target; /* its grid is what is wanted */
 	struct row rows[ROWS_MOST];
-	size_t row_count, launches;
+	size_t row_count, launches; /* launches: that are like one of the rows */
 	struct term *terms;
 	size_t term_count;
 };
@@ -107,8 +108,10 @@ static bool find_value(const struct record_launch *l, const struct suite_member 
 
 static void add_name(struct inference *x, const char *text, bool constexpr, int64_t value)
 {
-	if (value < 1 || value > VALUE_MOST || x->name_count == NAMES_MOST ||
-	    strstr(text, "stride"))
+	if (value < 1 || value > VALUE_MOST || strstr(text, "stride"))
+		return;
+	x->too_many |= x->name_count == NAMES_MOST;
+	if (x->too_many)
 		return;
 	x->target.values[x->name_count] = value;
 	x->names[x->name_count++] = (struct name){text, constexpr};
@@ -173,9 +176,12 @@ static void add_row(struct inference *x, const struct record_launch *l,
 		}
 	}
 	memcpy(row.grid, l->grid, sizeof(row.grid));
-	x->launches++;
-	if (x->row_count < ROWS_MOST && !is_row(x, &row))
+	if (!is_row(x, &row)) {
+		if (x->row_count == ROWS_MOST)
+			return;
 		x->rows[x->row_count++] = row;
+	}
+	x->launches++;
 }
 
 static void list_rows(struct inference *x)
@@ -379,6 +385,10 @@ static int infer(struct inference *x, uint32_t grid[3], char **how, struct error
 {
 	char text[3][TEXT_BYTES];
 
+	if (x->too_many)
+		return error_set(err, ENOENT, ERROR_NO_OFFSET,
+				 "it may follow from more than %d arguments and constexprs",
+				 NAMES_MOST);
 	list_rows(x);
 	if (x->row_count < 2)
 		return error_set(err, ENOENT, ERROR_NO_OFFSET,

@@ -17,7 +17,8 @@ struct grid_question {
 };
 
 /*
- * Looks for what explains each dimension of the grid in all recorded launches of the families:
+ * Looks for what explains each dimension of the grid in all recorded launches of the families (of
+ * 64 different ones at most, the first; and of 48 integers at most, else it is refused):
  * products of at most three of n, c and cdiv(n, c), n an integer argument (by value and by name; a
  * stride is no count) and c a constexpr that the Python glue noted (docs/glue.md), or a constant.
  * The grid of the target is known where all explanations with the fewest factors, or one more, give

@@ -16,7 +16,7 @@
 #include "replay/pair.h"
 
 #define CONFIGS  4
-#define LAUNCHES 4
+#define LAUNCHES 70
 #define ARGS     5
 
 /* matmul(A, M, N, K, stride), launched as cdiv(M, BM) * cdiv(N, BN) x SPLIT x 1 or otherwise. */
@@ -211,6 +211,42 @@ static void follows_sizes(void **state)
 	assert_non_null(strstr(said, "cdiv(M, BM)"));
 }
 
+/* The text counts the launches that were looked at: the first 64 different ones, and their like. */
+static void counts_what_it_looked_at(void **state)
+{
+	static struct small s;
+	struct suite_member *a = add_config(&s, 64, 32, 1), *target = add_config(&s, 16, 32, 1);
+	const struct record_launch *launch = add_matmul(&s, a, 1000, 600);
+	uint32_t grid[3];
+	char said[600];
+
+	add_matmul(&s, a, 1000, 600);
+	for (int i = 1; i < LAUNCHES - 1; i++)
+		add_matmul(&s, a, 1000 - i, 600);
+	if (!infer(&s, launch, a, target, grid, said, sizeof(said)))
+		fail_msg("%s", said);
+	assert_non_null(strstr(said, ", as in 65 launches"));
+}
+
+/* A name that is left out could be what the grid follows from. */
+static void refuses_too_many_names(void **state)
+{
+	static struct small s;
+	struct suite_member *a = add_config(&s, 64, 32, 1), *b = add_config(&s, 32, 32, 1);
+	const struct record_launch *launch = add_launch(&s, a, 1000, 600, 132, 1);
+	char many[1000], said[600];
+	size_t used = (size_t)snprintf(many, sizeof(many), "{\"BM\": 64");
+	uint32_t grid[3];
+
+	add_launch(&s, b, 1000, 600, 132, 1);
+	for (int i = 0; i < 46; i++)
+		used += (size_t)snprintf(many + used, sizeof(many) - used, ", \"C%d\": 64", i);
+	snprintf(many + used, sizeof(many) - used, "}");
+	s.notes[1].constexprs_json = many;
+	assert_false(infer(&s, launch, a, b, grid, said, sizeof(said)));
+	assert_non_null(strstr(said, "more than 48"));
+}
+
 static void add_sweep(struct small *s)
 {
 	static const int shapes[][3] = {{64, 32, 1}, {32, 128, 2}, {128, 64, 1}};
@@ -273,6 +309,8 @@ int main(void)
 		cmocka_unit_test(refuses_what_is_no_product),
 		cmocka_unit_test(follows_a_persistent_kernel),
 		cmocka_unit_test(follows_sizes),
+		cmocka_unit_test(counts_what_it_looked_at),
+		cmocka_unit_test(refuses_too_many_names),
 		cmocka_unit_test(pairs_have_inferred_grids),
 	};
 
