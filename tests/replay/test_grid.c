@@ -165,32 +165,36 @@ static void says_what_the_launches_do_not_tell(void **state)
 	assert_non_null(strstr(said, "not noted"));
 }
 
-static void refuses_what_is_no_product(void **state)
+/* Of a config whose neighbours were launched on the same sizes with these x of their grids. */
+static bool infer_beside(uint32_t x_of_one, uint32_t x_of_other, uint32_t grid[3], char *said,
+			 size_t size)
 {
-	static struct small s;
+	struct small s = {0};
 	struct suite_member *a = add_config(&s, 64, 32, 1), *b = add_config(&s, 32, 128, 1),
 			    *target = add_config(&s, 16, 256, 1);
-	const struct record_launch *launch = add_launch(&s, a, 1000, 600, 132, 1);
+	const struct record_launch *launch = add_launch(&s, a, 1000, 600, x_of_one, 1);
+
+	add_launch(&s, b, 1000, 600, x_of_other, 1);
+	return infer(&s, launch, a, target, grid, said, size);
+}
+
+static void refuses_what_is_no_product(void **state)
+{
 	uint32_t grid[3];
 	char said[600];
 
-	add_launch(&s, b, 1000, 600, 131, 1); /* min(132, …) and the like */
-	assert_false(infer(&s, launch, a, target, grid, said, sizeof(said)));
+	/* min(132, …) and the like */
+	assert_false(infer_beside(132, 131, grid, said, sizeof(said)));
 	assert_non_null(strstr(said, "x of its grid is no product"));
 }
 
 /* A program for each multiprocessor, whatever the block: the same in all launches. */
 static void follows_a_persistent_kernel(void **state)
 {
-	static struct small s;
-	struct suite_member *a = add_config(&s, 64, 32, 1), *b = add_config(&s, 32, 128, 1),
-			    *target = add_config(&s, 16, 256, 1);
-	const struct record_launch *launch = add_launch(&s, a, 1000, 600, 132, 1);
 	uint32_t grid[3];
 	char said[600];
 
-	add_launch(&s, b, 1000, 600, 132, 1);
-	if (!infer(&s, launch, a, target, grid, said, sizeof(said)))
+	if (!infer_beside(132, 132, grid, said, sizeof(said)))
 		fail_msg("%s", said);
 	assert_int_equal(grid[0], 132);
 }
