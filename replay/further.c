@@ -162,17 +162,17 @@ int trials_further(struct trials *t, struct error *err)
 		rc = trials_scaled(t, &inputs, err);
 	if (!rc && !t->r->lost && wanted & TRIALS_RACE && t->c->look_for_races)
 		rc = trials_race(t, err);
-	/* Last, since A may hang in it. The software device has no timing: only where it is asked
-	 * for by name. */
+	/* After these, since A may hang in it. The software device has no timing: only where it is
+	 * asked for by name. */
 	if (!rc && !t->r->lost && wanted & TRIALS_DISTURBED && t->c->look_for_races &&
 	    (!t->r->software || wanted != TRIALS_ALL))
 		rc = trials_disturbed(t, err);
 	if (!rc && !t->r->lost)
+		rc = spare_end(t, err);
+	if (!rc && !t->r->lost)
 		rc = trials_siblings(t, err);
 	if (!rc && !t->r->lost)
 		rc = trials_reference(t, err);
-	if (!rc && !t->r->lost)
-		rc = spare_end(t, err);
 	free(inputs.items);
 	return rc;
 }
