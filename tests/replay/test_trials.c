@@ -41,7 +41,6 @@ static void a_against_a_is_equal(void **state)
 				    "PTX level: ptxas not executed");
 }
 
-/* y = 2 x moves with x by 2^-24 of it, in some direction; the four runs differ, A and B do not. */
 static void replay_storing_all(const struct fixture *a)
 {
 	struct replay_options o;
@@ -54,6 +53,7 @@ static void replay_storing_all(const struct fixture *a)
 	open_result();
 }
 
+/* y = 2 x moves with x by 2^-24 of it, in some direction; the four runs differ, A and B do not. */
 static void perturbed_inputs_move_the_output(void **state)
 {
 	replay_storing_all(&(struct fixture){.path = a_path});
@@ -294,6 +294,8 @@ static void reads_are_told_from_chance(void **state)
 /* The same of poisoned outputs: what B reads there, and what it gives by chance. */
 static void poison_is_told_from_chance(void **state)
 {
+	struct replay_options o;
+
 	replay(&(struct fixture){.path = a_path},
 	       &(struct fixture){.path = b_path, .recorded = BODY_READS, .no_data = true});
 	assert_int_equal(count_kind(SIDE_B, TRIAL_POISON), 2 + 20);
@@ -301,6 +303,20 @@ static void poison_is_told_from_chance(void **state)
 		assert_int_equal(same_contents(trial(SIDE_B, TRIAL_POISON, 2 + k),
 					       trial(SIDE_B, TRIAL_POISON, 0)),
 				 k % 2 == 0);
+	close_result(NULL);
+	/* The tenth launch is the second pattern's; A then is run as often as it may take. */
+	fixture_write(&(struct fixture){.path = a_path});
+	fixture_write(&(struct fixture){.path = b_path, .recorded = BODY_RARE, .no_data = true});
+	replay_options_init(&o);
+	o.b = b_path;
+	o.repeats = 8;
+	o.trials = TRIALS_POISON;
+	assert_int_equal(run(&o), 0);
+	open_result();
+	assert_false(same_contents(trial(SIDE_B, TRIAL_POISON, 1), trial(SIDE_B, TRIAL_POISON, 0)));
+	assert_int_equal(count_kind(SIDE_B, TRIAL_POISON), 2 + 20);
+	assert_int_equal(count_kind(SIDE_A, TRIAL_REPEAT), 100);
+	assert_int_equal(count_kind(SIDE_A, TRIAL_POISON), 2 + 100);
 }
 
 /* What no result shows: a barrier that is missing in B's PTX. */
