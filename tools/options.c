@@ -3,7 +3,6 @@
 #include "tools/options.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,9 +85,11 @@ int options_store(const struct verb *verb, const struct option_row *row, const c
 		return 0;
 	case OPTION_SECONDS:
 		seconds = strtod(value, &end);
-		if (end == value || *end || !isfinite(seconds) || seconds <= 0)
-			return wrong(verb, "option --%s needs seconds above 0, not '%s'", row->name,
-				     value);
+		/* written so that NaN is refused as well */
+		if (end == value || *end || !(seconds > 0 && seconds <= OPTION_SECONDS_MOST))
+			return wrong(verb,
+				     "option --%s needs seconds above 0, at most %g, not '%s'",
+				     row->name, OPTION_SECONDS_MOST, value);
 		*(double *)row->target = seconds;
 		return 0;
 	case OPTION_END:

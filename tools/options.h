@@ -13,8 +13,9 @@ enum option_kind {
 	OPTION_TEXT,   /* target: const char *; the last one wins */
 	OPTION_TEXTS,  /* target: struct option_texts; every one is kept, in order */
 	OPTION_COUNT,  /* target: uint64_t; decimal, with optional K M G (1024-based) suffix */
-	OPTION_SECONDS /* target: double > 0 */
+	OPTION_SECONDS /* target: double > 0, at most OPTION_SECONDS_MOST */
 };
+#define OPTION_SECONDS_MOST 1e9 /* in nanoseconds it is added to a 64-bit clock */
 
 struct option_texts {
 	const char **items;
