@@ -81,6 +81,24 @@ static CUresult open_parts(struct neighbour *n, CUdevice device)
 	return r;
 }
 
+/* What was opened of it before something failed: each launch may try again. */
+static void close_parts(struct neighbour *n)
+{
+	const struct driver *d = n->driver;
+
+	if (n->words)
+		d->cuMemFree_v2(n->words);
+	if (n->after)
+		d->cuEventDestroy_v2(n->after);
+	if (n->before)
+		d->cuEventDestroy_v2(n->before);
+	if (n->stream)
+		d->cuStreamDestroy_v2(n->stream);
+	if (n->module)
+		d->cuModuleUnload(n->module);
+	*n = (struct neighbour){0};
+}
+
 static CUresult empty_caches(struct neighbour *n, CUstream stream)
 {
 	CUresult r =
@@ -110,7 +128,7 @@ int neighbour_open(struct neighbour *n, const struct driver *driver, CUdevice de
 	r = open_parts(n, device);
 	if (r == CUDA_SUCCESS)
 		return 0;
-	n->driver = NULL;
+	close_parts(n);
 	return error_set(err, r == CUDA_ERROR_OUT_OF_MEMORY ? ENOMEM : EIO, ERROR_NO_OFFSET,
 			 "kernels that disturb: %s",
 			 driver_error_text(driver, r, text, sizeof(text)));

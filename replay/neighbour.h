@@ -35,7 +35,7 @@ struct neighbour {
 	unsigned multiprocessors;
 };
 
-/* Opens it where it is not open. 0, or -errno with err. */
+/* Opens it where it is not open. 0, or -errno with err, and all is closed again: *n holds zeros. */
 int neighbour_open(struct neighbour *n, const struct driver *driver, CUdevice device,
 		   struct error *err);
 
