@@ -165,6 +165,18 @@ static int put_image(struct bundle_writer *w, const struct image *image)
 	return r;
 }
 
+/* What a launch ran may be among those that are left out. */
+static int put_more(struct bundle_writer *w, const struct image *image)
+{
+	char hex[HASH_TEXT_BYTES];
+	_cleanup_free_ char *text =
+		text_format("%s: the driver made more than %u different cubins of it",
+			    hash_text(image->id, hex), JITTED_MAX);
+
+	return text ? facts_put(w, "capture.cupti_left", text, "only the first ones are recorded")
+		    : -ENOMEM;
+}
+
 /* Those that are not written yet. Caller holds load_lock. */
 static int put_jitted(struct bundle_writer *w, struct image *image)
 {
@@ -180,6 +192,10 @@ static int put_jitted(struct bundle_writer *w, struct image *image)
 		r = name ? put_file(w, image->id, &f) : -ENOMEM;
 		free(c->data);
 		c->data = NULL;
+	}
+	if (r >= 0 && image->jitted.more && !image->jitted.told) {
+		image->jitted.told = true;
+		r = put_more(w, image);
 	}
 	return r;
 }

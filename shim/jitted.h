@@ -22,7 +22,8 @@ struct jitted_cubin {
 struct jitted {
 	struct jitted_cubin items[JITTED_MAX];
 	unsigned count;
-	bool more; /* than JITTED_MAX */
+	bool more; /* than JITTED_MAX: those are left out */
+	bool told; /* that there are more */
 };
 
 /* Takes data over. One that is there already is freed. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A libcupti.so.13 for tests, beside the fake driver: one subscriber at a time, told of every
- * module with the bytes of SOFT_CUPTI_CUBIN. SOFT_CUPTI: refuse, no-callback, twice.
+ * module with the bytes of SOFT_CUPTI_CUBIN. SOFT_CUPTI: refuse, no-callback, twice,
+ * differ (other bytes each time).
  */
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +21,7 @@ struct cupti_subscriber {
 	int enabled, taken;
 };
 static struct cupti_subscriber only;
+static atomic_uint told;
 
 EXPORT cupti_subscribe cuptiSubscribe;
 EXPORT cupti_unsubscribe cuptiUnsubscribe;
@@ -42,6 +45,8 @@ static void tell(void)
 
 	if (file_read_all(getenv("SOFT_CUPTI_CUBIN"), 1 << 20, &cubin, &module.cubin_size))
 		exit(5);
+	if (is("differ"))
+		cubin[module.cubin_size - 1] = (char)atomic_fetch_add(&told, 1);
 	module.cubin = cubin;
 	only.callback(only.data, CUPTI_DOMAIN_RESOURCE, CUPTI_MODULE_LOADED, &resource);
 	memset(cubin, 0xee, module.cubin_size);

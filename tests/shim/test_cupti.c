@@ -155,6 +155,17 @@ static void several_modules_of_a_call(void **state)
 	assert_non_null(strstr(bundle_fact(b, "capture.cupti_unclear"), "2 modules"));
 }
 
+/* Of one image, as when each load had other JIT options. */
+static void more_code_than_is_kept(void **state)
+{
+	const struct bundle *b = capture("threads", "SOFT_CUPTI=differ", "A=");
+
+	assert_int_equal(b->images.count, 1);
+	assert_int_equal(b->files.count, 16);
+	assert_non_null(bundle_fact(b, "capture.cupti_left"));
+	assert_non_null(strstr(bundle_fact(b, "capture.cupti_left"), "more than 16"));
+}
+
 /* A fatbin that cannot be read: its code comes from the driver, and with it names of variables. */
 static void fatbin_that_is_not_read(void **state)
 {
@@ -181,6 +192,7 @@ int main(void)
 		cmocka_unit_test_teardown(without_cupti, clean),
 		cmocka_unit_test_teardown(without_a_library, clean),
 		cmocka_unit_test_teardown(several_modules_of_a_call, clean),
+		cmocka_unit_test_teardown(more_code_than_is_kept, clean),
 		cmocka_unit_test_teardown(fatbin_that_is_not_read, clean),
 	};
 	_cleanup_free_ char *path = cache_cubin("softmax_k");
