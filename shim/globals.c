@@ -8,6 +8,7 @@
 
 #include "lib/base.h"
 #include "shim/hooks.h"
+#include "shim/recorder.h"
 
 #define UNFOUND_SHOWN 8u
 
@@ -40,20 +41,24 @@ static int add_unfound(struct regions *regions, const char *name, CUresult resul
 
 int globals_add(struct regions *regions, const struct launch_facts *f)
 {
-	const struct image_globals *globals = &f->kernel->image->globals;
-	CUmodule module = globals->count ? module_of(f->call->function) : NULL;
+	struct image_globals globals;
+	CUmodule module;
 	int r = 0;
 
-	if (globals->unknown)
+	pthread_mutex_lock(&recorder_table_lock);
+	globals = f->kernel->image->globals; /* its items live as long as the process */
+	pthread_mutex_unlock(&recorder_table_lock);
+	module = globals.count ? module_of(f->call->function) : NULL;
+	if (globals.unknown)
 		regions->missing =
 			"its module variables are not recorded: they are not known (fact "
 			"capture.module_globals_unknown)";
-	else if (globals->count && !module)
+	else if (globals.count && !module)
 		regions->missing =
 			"its module variables are not recorded: the driver does not tell "
 			"the function's module";
-	for (size_t i = 0; module && r >= 0 && i < globals->count; i++) {
-		const struct image_global *g = &globals->items[i];
+	for (size_t i = 0; module && r >= 0 && i < globals.count; i++) {
+		const struct image_global *g = &globals.items[i];
 		CUdeviceptr base = 0;
 		size_t size = 0;
 		CUresult result = real.cuModuleGetGlobal_v2(&base, &size, module, g->name);

@@ -445,15 +445,17 @@ static void find_globals_heard(struct image *image, const char *cubin, size_t si
 	char hex[HASH_TEXT_BYTES];
 	struct bundle_writer *w;
 
-	/* Behind its first load nothing of it has been launched yet. */
+	/* Mostly nothing of it has been launched yet; another thread may be at it. */
 	if (!image->wanted || !image->globals.unknown || image->modules != 1)
 		return;
 	if (image_globals_find(&found, cubin, size, IMAGE_CUBIN) < 0 || found.unknown) {
 		image_globals_free(&found);
 		return;
 	}
-	image_globals_free(&image->globals);
+	pthread_mutex_lock(&recorder_table_lock);
+	image->replaced = image->globals; /* once: what is known now stays */
 	image->globals = found;
+	pthread_mutex_unlock(&recorder_table_lock);
 	w = recorder_acquire();
 	if (!w)
 		return;

@@ -32,7 +32,9 @@ struct image {
 	bool wanted;                 /* its launches are recorded; IMAGE has been written */
 	char *ptx; /* ptx_size bytes and a NUL, until the variant is made; NULL: none known */
 	size_t ptx_size;
-	struct image_globals globals;  /* found when IMAGE is written */
+	/* Found when IMAGE is written; table_lock once launches may look. Those that the driver's
+	 * code replaced stay: recordings under way name them. */
+	struct image_globals globals, replaced;
 	struct image_variant *variant; /* shim/variants.c; the lock of shim/extents.c */
 	struct jitted jitted;          /* --cupti; load_lock */
 	const char *left_out; /* why its bytes were not even copied, else NULL; id then is none */
