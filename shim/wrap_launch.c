@@ -52,6 +52,12 @@ __attribute__((noinline)) static CUresult launch_kernel(launch_kernel_function *
 		    call->extra));
 }
 
+/* By the names that the arguments have in both wrappers below. */
+#define PLAIN_CALL(entry, per_thread)                                                      \
+	.entry_point = #entry, .function = f, .grid = {gx, gy, gz}, .block = {bx, by, bz}, \
+	.shared_bytes = shared, .stream = stream, .per_thread_stream = per_thread,         \
+	.params = params
+
 #define LAUNCH_KERNEL(entry, per_thread)                                                          \
 	SHIM_HOT SHIM_EXPORT CUresult CUDAAPI entry(CUfunction f, unsigned int gx,                \
 						    unsigned int gy, unsigned int gz,             \
@@ -71,14 +77,7 @@ __attribute__((noinline)) static CUresult launch_kernel(launch_kernel_function *
 			MARKED(real.entry(f, gx, gy, gz, bx, by, bz, shared, stream, params,      \
 					  extra));                                                \
 		return launch_kernel(real.entry,                                                  \
-				     &(struct launch_call){.entry_point = #entry,                 \
-							   .function = f,                         \
-							   .grid = {gx, gy, gz},                  \
-							   .block = {bx, by, bz},                 \
-							   .shared_bytes = shared,                \
-							   .stream = stream,                      \
-							   .per_thread_stream = per_thread,       \
-							   .params = params,                      \
+				     &(struct launch_call){PLAIN_CALL(entry, per_thread),         \
 							   .extra = extra},                       \
 				     seq);                                                        \
 	}
@@ -105,32 +104,24 @@ __attribute__((noinline)) static CUresult launch_cooperative(launch_cooperative_
 		    call->params));
 }
 
-#define LAUNCH_COOPERATIVE_KERNEL(entry, per_thread)                                             \
-	SHIM_HOT SHIM_EXPORT CUresult CUDAAPI entry(CUfunction f, unsigned int gx,               \
-						    unsigned int gy, unsigned int gz,            \
-						    unsigned int bx, unsigned int by,            \
-						    unsigned int bz, unsigned int shared,        \
-						    CUstream stream, void **params)              \
-	{                                                                                        \
-		const uint32_t grid[3] = {gx, gy, gz};                                           \
-		uint64_t seq;                                                                    \
-                                                                                                 \
-		REAL_OR_RETURN(entry);                                                           \
-		if (shim_depth || !recorder_wanted())                                            \
-			return real.entry(f, gx, gy, gz, bx, by, bz, shared, stream, params);    \
-		seq = launches_pass(f, grid, params, NULL);                                      \
-		if (!seq)                                                                        \
-			MARKED(real.entry(f, gx, gy, gz, bx, by, bz, shared, stream, params));   \
-		return launch_cooperative(real.entry,                                            \
-					  &(struct launch_call){.entry_point = #entry,           \
-								.function = f,                   \
-								.grid = {gx, gy, gz},            \
-								.block = {bx, by, bz},           \
-								.shared_bytes = shared,          \
-								.stream = stream,                \
-								.per_thread_stream = per_thread, \
-								.params = params},               \
-					  seq);                                                  \
+#define LAUNCH_COOPERATIVE_KERNEL(entry, per_thread)                                            \
+	SHIM_HOT SHIM_EXPORT CUresult CUDAAPI entry(CUfunction f, unsigned int gx,              \
+						    unsigned int gy, unsigned int gz,           \
+						    unsigned int bx, unsigned int by,           \
+						    unsigned int bz, unsigned int shared,       \
+						    CUstream stream, void **params)             \
+	{                                                                                       \
+		const uint32_t grid[3] = {gx, gy, gz};                                          \
+		uint64_t seq;                                                                   \
+                                                                                                \
+		REAL_OR_RETURN(entry);                                                          \
+		if (shim_depth || !recorder_wanted())                                           \
+			return real.entry(f, gx, gy, gz, bx, by, bz, shared, stream, params);   \
+		seq = launches_pass(f, grid, params, NULL);                                     \
+		if (!seq)                                                                       \
+			MARKED(real.entry(f, gx, gy, gz, bx, by, bz, shared, stream, params));  \
+		return launch_cooperative(                                                      \
+			real.entry, &(struct launch_call){PLAIN_CALL(entry, per_thread)}, seq); \
 	}
 
 LAUNCH_COOPERATIVE_KERNEL(cuLaunchCooperativeKernel, false)
