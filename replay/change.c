@@ -169,7 +169,8 @@ static uint64_t alike_until(const struct fates *f, uint64_t at, uint64_t end, ui
 	return at < end ? at : end;
 }
 
-uint64_t change_row_elements(uint64_t device, uint64_t count, uint32_t bytes, bool *whole)
+/* How many of `count` elements from `device` on make the next row. */
+static uint64_t row_elements(uint64_t device, uint64_t count, uint32_t bytes, bool *whole)
 {
 	uint64_t most = count < CHANGE_ROW_ELEMENTS ? count : CHANGE_ROW_ELEMENTS;
 	uint64_t head = device % 16 ? (16 - device % 16) / bytes : 0;
@@ -180,33 +181,29 @@ uint64_t change_row_elements(uint64_t device, uint64_t count, uint32_t bytes, bo
 	return *whole ? most * bytes / 16 * 16 / bytes : most;
 }
 
-static int add_rows(struct change_rows *out, const struct float_input *x, uint64_t content,
-		    uint64_t device, uint64_t count, bool zero)
+int change_rows_add(struct change_rows *out, const struct change_row *first, uint32_t dtype,
+		    uint64_t count, uint64_t step)
 {
-	const struct float_format *f = float_format(x->dtype);
+	const struct float_format *f = float_format(dtype);
+	struct change_row row = *first;
 
-	if (device % f->bytes) /* no kernel can read it as that type */
-		return 0;
+	row.greatest = f->greatest;
+	row.bytes = f->bytes;
+	row.mantissa = (uint32_t)f->mantissa;
+	row.bias = (uint32_t)f->bias;
 	while (count) {
 		bool whole;
-		uint64_t n = change_row_elements(device, count, f->bytes, &whole);
+		uint64_t n = row_elements(row.address, count, f->bytes, &whole);
 		int rc =
 			array_reserve(&out->items, out->count, &out->capacity, sizeof(*out->items));
 
 		if (rc)
 			return rc;
-		out->items[out->count++] =
-			(struct change_row){.address = device,
-					    .index = (content - x->origin) / f->bytes,
-					    .greatest = f->greatest,
-					    .count = (uint32_t)n,
-					    .bytes = f->bytes,
-					    .mantissa = (uint32_t)f->mantissa,
-					    .bias = (uint32_t)f->bias,
-					    .zero = zero,
-					    .whole = whole};
-		content += n * f->bytes;
-		device += n * f->bytes;
+		row.count = (uint32_t)n;
+		row.whole = whole;
+		out->items[out->count++] = row;
+		row.address += n * f->bytes;
+		row.index += n * step;
 		count -= n;
 	}
 	return 0;
@@ -230,13 +227,17 @@ static int input_rows(struct change_rows *out, const struct change *c, const str
 		return 0;
 	first -= address;
 	end = first + (end - address - first) / bytes * bytes;
+	if ((device + first) % bytes) /* no kernel can read it as that type */
+		return 0;
 	while (!rc && first < end) {
 		enum fate fate = fate_of(&f, first);
 		uint64_t until = alike_until(&f, first, end, bytes);
+		const struct change_row row = {.address = device + first,
+					       .index = (address + first - x->origin) / bytes,
+					       .zero = fate == FATE_ZERO};
 
 		if (fate != FATE_KEEP)
-			rc = add_rows(out, x, address + first, device + first,
-				      (until - first) / bytes, fate == FATE_ZERO);
+			rc = change_rows_add(out, &row, x->dtype, (until - first) / bytes, 1);
 		first = until;
 	}
 	return rc;

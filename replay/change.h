@@ -74,16 +74,19 @@ struct change_row {
 };
 _Static_assert(sizeof(struct change_row) == 48, "as the kernel reads it");
 
-/*
- * How many of `count` elements from `device` on make the next row: those up to the next address
- * that is a multiple of 16, then as many as fit in a whole one, then the last ones.
- */
-uint64_t change_row_elements(uint64_t device, uint64_t count, uint32_t bytes, bool *whole);
-
 struct change_rows {
 	struct change_row *items;
 	size_t count, capacity;
 };
+
+/*
+ * Adds the rows of `count` elements from first->address on, which is a multiple of their size, of
+ * the float type dtype. `first` holds address, index and zero of the first row; the index grows by
+ * `step` an element. Rows go up to the next address that is a multiple of 16, then as far as a
+ * whole one can, then to the end. 0 or -ENOMEM.
+ */
+int change_rows_add(struct change_rows *out, const struct change_row *first, uint32_t dtype,
+		    uint64_t count, uint64_t step);
 
 /*
  * Adds the rows of a chunk whose contents lie at `address` and are on the device at `device`. An

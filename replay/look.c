@@ -4,36 +4,6 @@
 #include "replay/look.h"
 
 #include "kernelab/dtype.h"
-#include "lib/base.h"
-
-static int add_rows(struct change_rows *out, uint32_t dtype, size_t chunk, uint64_t device,
-		    uint64_t count)
-{
-	const struct float_format *f = float_format(dtype);
-
-	while (count) {
-		bool whole;
-		uint64_t n = change_row_elements(device, count, f->bytes, &whole);
-		int rc =
-			array_reserve(&out->items, out->count, &out->capacity, sizeof(*out->items));
-
-		if (rc)
-			return rc;
-		out->items[out->count++] = (struct change_row){.address = device,
-							       .index = chunk,
-							       .greatest = f->greatest,
-							       .count = (uint32_t)n,
-							       .bytes = f->bytes,
-							       .mantissa = (uint32_t)f->mantissa,
-							       .bias = (uint32_t)f->bias,
-							       .zero = dtype == DTYPE_F8E4M3FNUZ ||
-								       dtype == DTYPE_F8E5M2FNUZ,
-							       .whole = whole};
-		device += n * f->bytes;
-		count -= n;
-	}
-	return 0;
-}
 
 static int extent_rows(struct change_rows *out, const struct record_extent *x,
 		       const struct byteset *written, const uint64_t *live)
@@ -41,6 +11,8 @@ static int extent_rows(struct change_rows *out, const struct record_extent *x,
 	uint32_t bytes = dtype_bytes((enum dtype)x->dtype);
 	size_t chunk = byteset_chunk(written, x->address);
 	size_t last = byteset_chunk(written, x->address + x->size - 1);
+	struct change_row row = {.zero = x->dtype == DTYPE_F8E4M3FNUZ ||
+					 x->dtype == DTYPE_F8E5M2FNUZ};
 	int rc = 0;
 
 	if (chunk == SIZE_MAX || last == SIZE_MAX)
@@ -55,9 +27,11 @@ static int extent_rows(struct change_rows *out, const struct record_extent *x,
 			end = start + CHUNK_BYTES;
 		if (!written->words[chunk] || at + bytes > end)
 			continue;
-		if ((live[chunk] + at - start) % bytes)
+		row.address = live[chunk] + (at - start);
+		row.index = chunk;
+		if (row.address % bytes)
 			return 1;
-		rc = add_rows(out, x->dtype, chunk, live[chunk] + (at - start), (end - at) / bytes);
+		rc = change_rows_add(out, &row, x->dtype, (end - at) / bytes, 0);
 	}
 	return rc;
 }
