@@ -68,7 +68,10 @@ const struct record_file *bundle_driver_cubin(const struct bundle *b, struct has
 
 bool file_is_driver_cubin(const struct record_file *f, unsigned *sm)
 {
-	return f->name && sscanf(f->name, DRIVER_CUBIN_NAME, sm) == 1;
+	int end = 0; /* stays so where the name ends earlier, or goes on otherwise */
+
+	return f->name && sscanf(f->name, DRIVER_CUBIN_NAME "%n", sm, &end) == 1 && end &&
+	       (!f->name[end] || f->name[end] == '.');
 }
 
 void bundle_count_driver_cubins(const struct bundle *b, size_t *images, size_t *with)

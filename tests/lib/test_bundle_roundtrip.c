@@ -325,6 +325,26 @@ static void equal_key_lists_share_memory(void **state)
 	bundle_close(b);
 }
 
+static void names_of_driver_cubins(void **state)
+{
+	static char *const others[] = {"driver.sm_90", "driver.sm_90.ptx", "driver.sm_90.cubins",
+				       "driver.sm_.cubin", "k.cubin"};
+	struct record_file f = {.name = "driver.sm_90.cubin"};
+	unsigned sm = 0;
+
+	assert_true(file_is_driver_cubin(&f, &sm));
+	assert_int_equal(sm, 90);
+	f.name = "driver.sm_120.cubin.2";
+	assert_true(file_is_driver_cubin(&f, &sm));
+	assert_int_equal(sm, 120);
+	for (size_t i = 0; i < ARRAY_LENGTH(others); i++) {
+		f.name = others[i];
+		assert_false(file_is_driver_cubin(&f, &sm));
+	}
+	f.name = NULL;
+	assert_false(file_is_driver_cubin(&f, &sm));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -335,6 +355,7 @@ int main(void)
 		cmocka_unit_test(an_existing_file_is_not_touched),
 		cmocka_unit_test(a_bundle_is_private),
 		cmocka_unit_test(look_ups),
+		cmocka_unit_test(names_of_driver_cubins),
 		cmocka_unit_test(equal_key_lists_share_memory),
 	};
 
