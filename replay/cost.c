@@ -10,15 +10,9 @@ void cost_add(struct cost *sum, const struct cost *c)
 {
 	for (size_t i = 0; i < ACTIVITY_COUNT; i++)
 		sum->ns[i] += c->ns[i];
-	sum->trials += c->trials;
-	sum->launches += c->launches;
-	sum->uploaded_bytes += c->uploaded_bytes;
-	sum->input_bytes += c->input_bytes;
-	sum->downloaded_bytes += c->downloaded_bytes;
-	sum->restored_bytes += c->restored_bytes;
-	sum->changed_bytes += c->changed_bytes;
-	sum->kept_bytes += c->kept_bytes;
-	sum->compared_bytes += c->compared_bytes;
+#define E(name, text) sum->name += c->name;
+	COUNTS(E)
+#undef E
 }
 
 const char *activity_name(enum activity a)

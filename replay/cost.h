@@ -29,17 +29,26 @@ enum activity {
 		ACTIVITY_COUNT
 };
 
+/*
+ * E(name, what it is). Of bytes, uploaded and downloaded ones cross PCIe; restored, changed and
+ * kept ones go from one place on the device to another.
+ */
+#define COUNTS(E)                                              \
+	E(trials, "restored, run and looked at")               \
+	E(launches, "of kernels, those in a row included")     \
+	E(uploaded_bytes, "host to device")                    \
+	E(input_bytes, "of those, recorded contents")          \
+	E(downloaded_bytes, "device to host")                  \
+	E(restored_bytes, "recorded contents, on the device")  \
+	E(changed_bytes, "poison and changed inputs, there")   \
+	E(kept_bytes, "outputs copied there, to compare with") \
+	E(compared_bytes, "looked at on the device")
+
 struct cost {
 	uint64_t ns[ACTIVITY_COUNT];
-	uint64_t trials;         /* restored, run and looked at once */
-	uint64_t launches;       /* of a recorded kernel's image: more where several are in a row */
-	uint64_t uploaded_bytes; /* over PCIe to the device */
-	uint64_t input_bytes;    /* of those, unique recorded contents */
-	uint64_t downloaded_bytes; /* over PCIe to the host */
-	uint64_t restored_bytes;   /* recorded contents, from one place on the device to another */
-	uint64_t changed_bytes;    /* there: poison, and inputs that were changed */
-	uint64_t kept_bytes;       /* there: outputs, for later runs to be compared with */
-	uint64_t compared_bytes;   /* of device memory looked at by the compare kernel */
+#define E(name, text) uint64_t name;
+	COUNTS(E)
+#undef E
 };
 
 void cost_add(struct cost *sum, const struct cost *c);

@@ -685,19 +685,12 @@ int ledger_cost(struct ledger *r)
 		const char *name;
 		double value;
 		const char *how;
-	} rows[] = {
-		{"wall_s", (double)s->wall_ns * 1e-9, "first worker's start to the end"},
-		{"writing_s", (double)s->writing_ns * 1e-9, "the parent's, beside the workers"},
-		{"devices", (double)s->devices, "used side by side"},
-		{"trials", (double)c->trials, "restored, run and looked at"},
-		{"launches", (double)c->launches, "of kernels, those in a row included"},
-		{"uploaded_bytes", (double)c->uploaded_bytes, "host to device"},
-		{"input_bytes", (double)c->input_bytes, "of those, recorded contents"},
-		{"downloaded_bytes", (double)c->downloaded_bytes, "device to host"},
-		{"restored_bytes", (double)c->restored_bytes, "recorded contents, on the device"},
-		{"changed_bytes", (double)c->changed_bytes, "poison and changed inputs, there"},
-		{"kept_bytes", (double)c->kept_bytes, "outputs copied there, to compare with"},
-		{"compared_bytes", (double)c->compared_bytes, "looked at on the device"},
+	} rows[] = {{"wall_s", (double)s->wall_ns * 1e-9, "first worker's start to the end"},
+		    {"writing_s", (double)s->writing_ns * 1e-9, "the parent's, beside the workers"},
+		    {"devices", (double)s->devices, "used side by side"},
+#define E(name, text) {#name, (double)c->name, text},
+		    COUNTS(E)
+#undef E
 	};
 	int rc = 0;
 
