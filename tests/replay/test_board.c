@@ -304,6 +304,24 @@ static void looks_as_the_host(void **state)
 	restored();
 }
 
+/* Elements that lie between addresses of their type are for the host to look at. */
+static void looks_at_no_crooked_elements(void **state)
+{
+	struct error err = {0};
+	struct byteset written;
+	struct record_extent x = {.address = BASE + 2, .size = 64, .dtype = DTYPE_F32};
+	struct extents extents = {&x, 1, 1};
+	bool can;
+
+	assert_int_equal(byteset_init(&written, &contents.pieces), 0);
+	assert_int_equal(byteset_add(&written, BASE, MAP_BYTES), 0);
+	assert_int_equal(board_take(&board, &contents, &err), 0);
+	assert_int_equal(board_plan_look(&board, &extents, &written, &can, &err), 0);
+	assert_false(can);
+	byteset_free(&written);
+	restored();
+}
+
 /* What a bank has room for is read when it is asked for, or never. */
 static void outputs_stay_on_the_device(void **state)
 {
@@ -453,6 +471,7 @@ int main(void)
 		cmocka_unit_test(fills_what_is_set),
 		cmocka_unit_test(fills_runs_of_any_length),
 		cmocka_unit_test(looks_as_the_host),
+		cmocka_unit_test(looks_at_no_crooked_elements),
 		cmocka_unit_test(outputs_stay_on_the_device),
 		cmocka_unit_test(only_changes_move),
 		cmocka_unit_test(contents_are_sent_once),
