@@ -239,7 +239,7 @@ char *reference_text(const struct reference_figures *f, char *out, size_t size)
 	if (!f->compared) {
 		snprintf(out, size, "none: %s",
 			 r->reason && *r->reason ? r->reason
-						 : "no differing element was reached, or has one");
+						 : "no differing element that was reached has one");
 		return out;
 	}
 	n = snprintf(out, size,
