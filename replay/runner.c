@@ -438,10 +438,13 @@ static CUresult take_room(struct runner *r, const struct ready *ready, uint32_t 
 				     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most - fixed);
 }
 
-/* A spinning kernel lasts so long at most: some times what the launch took, and 0.1 ms. */
+/*
+ * A spinning kernel lasts so long at most: some times what the launch took, and 0.1 ms. The
+ * software device runs one kernel after the other, and the clock stands still for a warp's turn.
+ */
 static uint64_t spin_cycles(const struct runner *r, const struct setting *s)
 {
-	return r->software ? 100 : (uint64_t)((3 * s->usual_us + 100) * CYCLES_A_US);
+	return r->software ? 0 : (uint64_t)((3 * s->usual_us + 100) * CYCLES_A_US);
 }
 
 static CUresult launch_all(struct runner *r, const struct ready *ready, const struct setting *s)
